@@ -1,0 +1,1 @@
+"""Carrier, line type and region beside every phone number, paid for once."""
