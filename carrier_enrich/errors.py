@@ -9,6 +9,8 @@ CarrierEnrichError
 ├── PaidWorkOpen          run settle later: paid work is still open at the service
 ├── IntentionTooOld       decide: a submit of unknown outcome is too old to repeat
 ├── BadResultFile         look at the kept file; the task stays open
+├── DeadlinePassed        give more time, or run again: what came is kept
+├── RunTakenOver          run again: this one slept, and another took its work over
 ├── LedgerError           the ledger can't be read or written as it must be
 └── ServiceError          the service, or the way to it, failed the call
     ├── BadApiKey             correct the key (40100)
@@ -79,6 +81,16 @@ class IntentionTooOld(PaidWorkOpen):
 
 class BadResultFile(PaidWorkOpen):
     """A result file can't be read as the answers that were bought. File and task are kept."""
+
+
+class DeadlinePassed(CarrierEnrichError):
+    """The deadline came before the answers did; nothing that is paid for is open."""
+
+    exit_code = 6
+
+
+class RunTakenOver(CarrierEnrichError):
+    """This run was stopped for longer than its lease; what it held went to another run."""
 
 
 class LedgerError(CarrierEnrichError):

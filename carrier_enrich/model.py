@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     Int64s = NDArray[np.int64]
     Int32s = NDArray[np.int32]
+    Int16s = NDArray[np.int16]
 
 #: What the service says of a number beyond its status (spec, Single check result).
 FIELDS = ("carrier", "underlying_carrier", "number_type", "country_code", "region", "city")
@@ -129,6 +130,21 @@ class Answers:
         return (
             (n, lookups[c]) for n, c in zip(self.numbers.tolist(), self.codes.tolist(), strict=True)
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Countries:
+    """The country of each of many numbers: ``names[codes[i]]``, ISO 3166-1 alpha-2.
+
+    A code of -1 is no country: a number without one, or of a shared calling code.
+    """
+
+    codes: Int16s
+    names: tuple[str, ...]
+
+    def of(self, positions: NDArray[np.bool_] | Int64s) -> Countries:
+        """The countries at these positions."""
+        return Countries(self.codes[positions], self.names)
 
 
 @dataclass(frozen=True, slots=True)

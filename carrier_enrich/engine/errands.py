@@ -1,0 +1,68 @@
+"""What a run has under way, and what waits to be bought."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import Enum
+
+from carrier_enrich.ledger import Purchase
+from carrier_enrich.model import BulkTask, Call, CallKind, Int64s
+
+
+class Step(Enum):
+    """The next thing to do for a purchase."""
+
+    SEND = "send"
+    POLL = "poll"
+    DOWNLOAD = "download"
+
+
+@dataclass(slots=True)
+class Lot:
+    """A call that waits to be bought.
+
+    Attributes:
+        failures: how often these numbers have met each class of failure.
+        due: seconds since the epoch before which it is not bought.
+        optional: a second look: dropped without a word where there is no room for it.
+    """
+
+    call: Call
+    failures: Counter[str] = field(default_factory=Counter)
+    due: float = 0.0
+    optional: bool = False
+
+
+@dataclass(slots=True)
+class Errand:
+    """An open purchase and where it stands in this run.
+
+    Attributes:
+        numbers: what it buys, ascending.
+        due: seconds since the epoch at which `step` is next.
+        slot: the account's slot that it holds, for checks.
+        adopted: it was left open by an earlier run.
+        for_task: it waits for any bulk task of the account to end.
+        task: the finished task, with a link, before its download.
+        downloads: files that were fetched whole.
+        running: a job of it is out.
+    """
+
+    purchase: Purchase
+    numbers: Int64s
+    step: Step
+    due: float
+    failures: Counter[str] = field(default_factory=Counter)
+    slot: int | None = None
+    adopted: bool = False
+    optional: bool = False
+    for_task: bool = False
+    task: BulkTask | None = None
+    downloads: int = 0
+    running: bool = False
+
+    @property
+    def is_check(self) -> bool:
+        """Whether it is a single or multi check."""
+        return self.purchase.kind is not CallKind.BULK_TASK

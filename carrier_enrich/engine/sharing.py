@@ -1,0 +1,85 @@
+"""The other runs on the ledger: what they left open, what they know, what they are buying."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from carrier_enrich import wire
+from carrier_enrich.engine.desk import Desk
+from carrier_enrich.engine.errands import Errand, Step
+from carrier_enrich.errors import IntentionTooOld
+from carrier_enrich.ledger import Purchase, State
+from carrier_enrich.model import CallKind
+
+#: Seconds between two looks at what others are buying.
+LOOK_SECONDS = 0.5
+LOOK_SECONDS_MAX = 5.0
+
+
+def take_over(desk: Desk) -> None:
+    """Go on with every purchase that a run which is over has left open (design: settle).
+
+    A check without an answer is closed as charge_unknown. A submit without an answer is sent
+    again: same bytes, same key, so the service makes no second task of it. A task is polled.
+    """
+    now = desk.clock()
+    desk.ledger.leases.bury(now)
+    for purchase in desk.ledger.purchases.adopt(desk.run_id, sorted(desk.buys)):
+        _take_over(desk, purchase, now)
+
+
+def _take_over(desk: Desk, purchase: Purchase, now: float) -> None:
+    purchases = desk.ledger.purchases
+    if purchase.kind is not CallKind.BULK_TASK:
+        closed = purchases.charge_unknown(purchase, "the run died before the answer came", now)
+        desk.tally.lost(closed)
+        return
+    age = now - purchase.created_at
+    if purchase.state is State.INTENDED and age > desk.settings.key_trust_seconds:
+        desk.abort(
+            IntentionTooOld(
+                f"a bulk task of {purchase.count} numbers was sent {age / 3600:.0f} hours ago and "
+                "never confirmed; its idempotency key may have expired, so sending it again "
+                "could pay twice. Nothing was sent. To treat it as lost: "
+                f"carrier-enrich settle --give-up {purchase.id}"
+            )
+        )
+        return
+    numbers = wire.numbers_of_file(purchases.body(purchase))
+    step = Step.SEND if purchase.state is State.INTENDED else Step.POLL
+    desk.errands.append(Errand(purchase, np.sort(numbers), step, now, adopted=True))
+
+
+def look_again(desk: Desk) -> None:
+    """See what became of the awaited numbers; those that nobody buys any more are queued."""
+    take_over(desk)
+    # Claimed before recalled: whoever released them wrote its answers first.
+    claimed = desk.ledger.knowledge.claim(
+        desk.awaited, desk.run_id, desk.ledger.purchases.account_id
+    )
+    known = desk.ledger.knowledge.recall(desk.awaited, desk.fresh).numbers
+    desk.tally.shared += len(known)
+    desk.awaited = np.setdiff1d(desk.awaited, known, assume_unique=True)
+    mine = np.setdiff1d(claimed, known, assume_unique=True)
+    desk.awaited = np.setdiff1d(desk.awaited, mine, assume_unique=True)
+    if desk.buying:
+        desk.queue(mine)
+
+
+def begin(desk: Desk) -> None:
+    """Recall what is known, claim what is not, and queue what is now this run's to buy."""
+    knowledge = desk.ledger.knowledge
+    known = knowledge.recall(desk.numbers, desk.fresh).numbers
+    desk.tally.known = len(known)
+    unknown = np.setdiff1d(desk.numbers, known, assume_unique=True)
+    if not len(unknown):
+        return
+    claimed = knowledge.claim(unknown, desk.run_id, desk.ledger.purchases.account_id)
+    # Between the recall and the claim another run may have recorded answers.
+    meanwhile = knowledge.recall(unknown, desk.fresh).numbers
+    desk.tally.shared += len(meanwhile)
+    mine = np.setdiff1d(claimed, meanwhile, assume_unique=True)
+    desk.awaited = np.setdiff1d(
+        np.setdiff1d(unknown, mine, assume_unique=True), meanwhile, assume_unique=True
+    )
+    desk.queue(mine)

@@ -1,0 +1,194 @@
+"""What happened, in figures that add up: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from carrier_enrich.tables import Row, count, html_table, money, text_table, words
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What one enrichment did. Amounts are micros of USD, None where not known.
+
+    Attributes:
+        rows, phone_columns: of the frame; every row has one status per phone column.
+        cells: phone cells by `lookup_status`.
+        distinct: distinct numbers.
+        known: of them, those that the ledger knew.
+        bought: those that this run bought.
+        collected: those that an earlier run had paid for and left open.
+        shared: those that another run bought meanwhile.
+        unanswered: those without an answer.
+        requests: requests sent, by kind. `refusals`: answers with an error code, by code (0: no
+            code).
+        estimated: the highest cost of what was bought; it is
+            ``charged + not_charged + charge_unknown + still_open``.
+        charged: what it cost by the service's own counts, `charged_by_kind` by kind of call.
+        not_charged: refunded, refused, or not charged because not checked successfully.
+        charge_unknown: highest cost of checks whose answer was lost, `charge_unknown_numbers`
+            their numbers.
+        still_open: highest cost of this run's purchases that are not at their end.
+        unpriced: numbers bought at prices that are not known, in none of the amounts.
+        saved: what the known, shared and repeated numbers would have cost once more, at the
+            lowest known price; `saved_cells` how many they are.
+        balance_before, balance_after: as read at the first purchase and at the end.
+        open_purchases: purchases of the account that are still to be collected.
+        stopped: why not everything was bought, None where everything was.
+        sandbox: whether the answers come from the sandbox, not from the paid service.
+    """
+
+    rows: int
+    phone_columns: int
+    cells: Mapping[str, int]
+    distinct: int
+    known: int
+    bought: int
+    collected: int
+    shared: int
+    unanswered: int
+    requests: Mapping[str, int]
+    refusals: Mapping[int, int]
+    estimated: int
+    charged: int
+    charged_by_kind: Mapping[str, int]
+    not_charged: int
+    charge_unknown: int
+    charge_unknown_numbers: int
+    still_open: int
+    unpriced: int
+    saved: int | None
+    saved_cells: int
+    balance_before: int | None
+    balance_after: int | None
+    open_purchases: int
+    duration_seconds: float
+    stopped: str | None
+    sandbox: bool
+
+    def problems(self) -> tuple[str, ...]:
+        """What does not add up; empty where everything does."""
+        identities = {
+            "every phone cell has one status": sum(self.cells.values())
+            == self.rows * self.phone_columns,
+            "every distinct number has one origin": self.known
+            + self.bought
+            + self.collected
+            + self.shared
+            + self.unanswered
+            == self.distinct,
+            "the estimate is charged, not charged, unknown or open": self.estimated
+            == self.charged + self.not_charged + self.charge_unknown + self.still_open,
+            "what was charged is the sum over the kinds": self.charged
+            == sum(self.charged_by_kind.values()),
+        }
+        return tuple(f"not true: {name}" for name, holds in identities.items() if not holds)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether all lines agree with each other."""
+        return not self.problems()
+
+    @property
+    def match_rate(self) -> float | None:
+        """Share of the cells with a number whose carrier data was found; None without any."""
+        asked = sum(self.cells.values()) - self.cells.get("missing", 0)
+        return self.cells.get("found", 0) / asked if asked else None
+
+    @property
+    def balance_moved(self) -> int | None:
+        """Micros by which the balance fell; others who use the account move it too."""
+        if self.balance_before is None or self.balance_after is None:
+            return None
+        return self.balance_before - self.balance_after
+
+    @property
+    def balance_agrees(self) -> bool | None:
+        """Whether the balance fell by what was charged; None where that can't be told.
+
+        It can't where nothing was read, prices are not known, answers were lost or tasks are
+        open; where it is False, others spent from the account or the prices are wrong.
+        """
+        moved = self.balance_moved
+        if moved is None or self.unpriced or self.charge_unknown_numbers or self.open_purchases:
+            return None
+        return moved == self.charged
+
+    def to_dict(self) -> dict[str, Any]:
+        """The receipt as plain values for JSON; amounts end in ``_micros``."""
+        amounts = ["estimated", "charged", "not_charged", "charge_unknown", "still_open", "saved", "balance_before", "balance_after"]
+        plain: dict[str, Any] = {}
+        for name in self.__slots__:
+            value = getattr(self, name)
+            key = f"{name}_micros" if name in amounts else name
+            plain[key] = (
+                {str(k): v for k, v in value.items()} if isinstance(value, Mapping) else value
+            )
+        plain["match_rate"] = self.match_rate
+        plain["balance_agrees"] = self.balance_agrees
+        plain["adds_up"] = self.adds_up
+        return plain
+
+    def lines(self) -> list[Row]:
+        """The receipt as rows of a table."""
+        rows: list[Row] = [("Rows by status",)]
+        order = sorted(self.cells.items(), key=lambda item: -item[1])
+        rows += [(words(status), count(cells)) for status, cells in order if cells]
+        rows += [
+            ("Distinct numbers",),
+            ("all", count(self.distinct)),
+            ("bought now", count(self.bought)),
+            ("known before", count(self.known)),
+        ]
+        if self.collected:
+            rows.append(("paid for earlier, collected now", count(self.collected)))
+        if self.shared:
+            rows.append(("bought by another run meanwhile", count(self.shared)))
+        if self.unanswered:
+            rows.append(("without an answer", count(self.unanswered)))
+        if self.requests:
+            rows.append(("Requests",))
+            rows += [(words(kind), count(sent)) for kind, sent in sorted(self.requests.items())]
+        rows += [
+            ("Money",),
+            ("at most", money(self.estimated)),
+            ("charged", money(self.charged)),
+            ("not charged or refunded", money(self.not_charged)),
+        ]
+        if self.charge_unknown_numbers:
+            rows.append(
+                (
+                    "charge unknown",
+                    f"{money(self.charge_unknown)} ({count(self.charge_unknown_numbers)} numbers)",
+                )
+            )
+        if self.still_open:
+            rows.append(("still open", money(self.still_open)))
+        if self.unpriced:
+            rows.append(("numbers at unknown prices", count(self.unpriced)))
+        rows.append(
+            ("saved by not paying twice", f"{money(self.saved)} ({count(self.saved_cells)} cells)")
+        )
+        if self.balance_before is not None:
+            rows.append(("balance before", money(self.balance_before)))
+            rows.append(("balance after", money(self.balance_after)))
+        if self.balance_agrees is False:
+            rows.append(("the balance moved by", f"{money(self.balance_moved)}: others spend too"))
+        if self.open_purchases:
+            rows.append(("open purchases", f"{count(self.open_purchases)}: carrier-enrich settle"))
+        if self.stopped:
+            rows.append(("stopped", self.stopped))
+        rows.append(("time", f"{self.duration_seconds:,.1f} s"))
+        return rows
+
+    def __str__(self) -> str:
+        return text_table(self._title, self.lines())
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title, self.lines())
+
+    @property
+    def _title(self) -> str:
+        return "Receipt" + (" (sandbox: made-up answers, no real money)" if self.sandbox else "")
