@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from carrier_enrich import files, frames
 from carrier_enrich.client import CarrierClient
 from carrier_enrich.engine import Engine, Outcome, Progress, Tally
-from carrier_enrich.engine.courier import ThreadCourier
+from carrier_enrich.engine.courier import Courier, ThreadCourier
 from carrier_enrich.errors import BadInput, PlanChanged
 from carrier_enrich.ledger import Ledger
 from carrier_enrich.model import Answers, Countries, LookupStatus, micros_of_usd
@@ -40,14 +40,20 @@ class Enricher:
     Args:
         settings: by default from the environment (`Settings.of`).
         clock: seconds since the epoch.
+        courier: what sends requests and waits, made from a client and the clock.
     """
 
     def __init__(
-        self, settings: Settings | None = None, *, clock: Callable[[], float] = time.time
+        self,
+        settings: Settings | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        courier: Callable[[CarrierClient, Callable[[], float]], Courier] = ThreadCourier,
     ) -> None:
         self.settings = settings or Settings.of()
         self.receipt: Receipt | None = None
         self._clock = clock
+        self._courier = courier
         self._client: CarrierClient | None = None
         self._ledger: Ledger | None = None
 
@@ -200,7 +206,7 @@ class Enricher:
     def _open_client(self) -> CarrierClient:
         if self._client is None:
             settings = self.settings.required()
-            self._client = CarrierClient(settings.base_url, settings.api_key, clock=self._clock)
+            self._client = CarrierClient(settings.base_url, settings.api_key)
         return self._client
 
     def open_ledger(self) -> Ledger:
@@ -215,7 +221,8 @@ class Enricher:
     def _engine(self, cap: int | None) -> Engine:
         settings = self.settings.required().with_cap(cap)
         client = self._open_client()
-        return Engine(self.open_ledger(), ThreadCourier(client, self._clock), settings, self._clock)
+        courier = self._courier(client, self._clock)
+        return Engine(self.open_ledger(), courier, settings, self._clock)
 
     def _receipt(self, walk: Crosswalk | None, outcome: Outcome) -> Receipt:
         return receipt_of(walk, outcome, self.settings)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import itertools
 import json
 import os
 import secrets
@@ -40,6 +41,7 @@ _NOT_IN_CSV: tuple[Callable[[Any], bool], ...] = (
     pa.types.is_large_binary,
     pa.types.is_fixed_size_binary,
     pa.types.is_binary_view,
+    pa.types.is_interval,
 )
 _DELIMITERS = (",", ";", "\t", "|")
 #: No row of a CSV may be longer than this (bytes).
@@ -92,28 +94,27 @@ def write_table(table: Any, path: str | Path) -> None:
     text exactly as it is in the table, and nothing for null.
 
     Raises:
-        BadInput: as `check_target`, or a column that no CSV cell can hold.
+        BadInput: as `check_target`.
         OSError: the disk refuses; the old file, if any, is still there.
     """
     path = Path(path)
-    check_target(path)
+    check_target(path, table)
     if path.suffix.lower() in PARQUET_SUFFIXES:
         _put(path, lambda file: pyarrow.parquet.write_table(_without_dialect(table), file))
         return
-    for field in table.schema:
-        if any(is_one(field.type) for is_one in _NOT_IN_CSV):
-            raise BadInput(f"column {field.name!r} holds {field.type}: a CSV can't, Parquet can")
     default = Dialect(delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
     dialect = _dialect_of(table) or default
     _put(path, lambda file: _write_csv(table, file, dialect))
 
 
-def check_target(path: str | Path) -> None:
+def check_target(path: str | Path, table: Any = None) -> None:
     """Raise now what `write_table` would raise after everything is paid for.
 
+    The columns that a CSV can't hold are found where the table is given.
+
     Raises:
-        BadInput: a suffix that is neither Parquet's nor CSV's, or a folder that is not there or
-            can't be written to.
+        BadInput: a suffix that is neither Parquet's nor CSV's, a folder that is not there or
+            can't be written to, or a column that no CSV cell can hold.
     """
     path = Path(path)
     if path.suffix.lower() not in (*PARQUET_SUFFIXES, *CSV_SUFFIXES):
@@ -123,6 +124,11 @@ def check_target(path: str | Path) -> None:
         raise BadInput(f"{path} is to be written, but is a folder")
     if not os.access(path.resolve().parent, os.W_OK):
         raise BadInput(f"{path} can't be written: its folder is not there or not writable")
+    if table is None or path.suffix.lower() in PARQUET_SUFFIXES:
+        return
+    for field in table.schema:
+        if any(is_one(field.type) for is_one in _NOT_IN_CSV):
+            raise BadInput(f"column {field.name!r} holds {field.type}: a CSV can't, Parquet can")
 
 
 def _read_parquet(path: Path) -> Any:
@@ -216,19 +222,40 @@ def _header(path: Path, encoding: str, marked: bool) -> tuple[list[str], Dialect
         bare = "".join(first.split('"')[::2])
         delimiter = max(_DELIMITERS, key=bare.count)
         file.seek(0)
+        reader = csv.reader(file, delimiter=delimiter, strict=True)
         try:
-            header = next(csv.reader(file, delimiter=delimiter, strict=True), [])
+            header = next(reader, [])
         except csv.Error as error:
             raise BadInput(f"{path} has a header that can't be read: {error}") from None
-    if not header:
-        raise BadInput(f"{path} has no header in its first line")
-    line_end = "\r\n" if first.endswith("\r\n") else "\n"
+        if not header:
+            raise BadInput(f"{path} has no header in its first line")
+        file.seek(0)
+        # A quoted name may hold line ends of its own.
+        last = next(itertools.islice(file, reader.line_num - 1, None))
+    line_end = "\r\n" if last.endswith("\r\n") else "\n"
     return header, Dialect(delimiter, line_end, marked)
 
 
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """Where csv.writer writes its rows, to end as the dialect says.
+
+    The writer itself is told of both marks of a line end, because it quotes only those it
+    ends lines with, and an unquoted one inside a cell would break the row.
+    """
+
+    file: IO[bytes]
+    line_end: str
+
+    def write(self, row: str) -> int:
+        return self.file.write((row.removesuffix("\r\n") + self.line_end).encode())
+
+
 def _write_csv(table: Any, file: IO[bytes], dialect: Dialect) -> None:
-    encoder = codecs.getwriter("utf-8-sig" if dialect.marked else "utf-8")(file)
-    writer = csv.writer(encoder, delimiter=dialect.delimiter, lineterminator=dialect.line_end)
+    if dialect.marked:
+        file.write(codecs.BOM_UTF8)
+    lines = _Lines(file, dialect.line_end)
+    writer = csv.writer(lines, delimiter=dialect.delimiter, lineterminator="\r\n")
     writer.writerow(table.column_names)
     for batch in table.to_batches(max_chunksize=1 << 16):
         writer.writerows(zip(*map(_csv_cells, batch.columns), strict=True))

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from carrier_enrich.errors import BadInput
 
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Int64s = NDArray[np.int64]
-    Int32s = NDArray[np.int32]
-    Int16s = NDArray[np.int16]
+# As text, so that this module alone does not load numpy.
+Int64s: TypeAlias = "NDArray[np.int64]"
+Int32s: TypeAlias = "NDArray[np.int32]"
+Int16s: TypeAlias = "NDArray[np.int16]"
 
 #: What the service says of a number beyond its status (spec, Single check result).
 FIELDS = ("carrier", "underlying_carrier", "number_type", "country_code", "region", "city")

@@ -10,12 +10,14 @@ What a text says is decided in this order:
 3. Two numbers in one cell are *several numbers*; none of them is chosen.
 4. With a plus, `phonenumbers` reads it. A plus before a zero says nothing and is ignored.
 5. Without a plus and with a default country, the national reading by `phonenumbers` counts
-   where it is possible. Otherwise the international reading counts, if it is valid. Where the
-   text starts like an international prefix (``00``, ``011``, ``0011``), a valid international
-   reading comes before a national one that is possible but not valid.
-6. Without a plus and without a default country, the international reading counts if it is
-   valid; after ``00``, which begins no national number, also if it is possible.
-7. Several different valid international readings are *ambiguous*.
+   where it is possible. Otherwise the international reading counts, if it is valid.
+6. Without a plus and without a default country, the international reading counts, if it is
+   valid.
+7. The international reading starts after ``00``, ``011`` or ``0011`` where the digits begin so.
+   After ``00``, which begins no national number, it comes before a national reading that is
+   possible but not valid, and where nothing else counts it is enough that it is possible.
+   After ``011`` such a national reading and a valid international one are *ambiguous*, as are
+   different valid international readings.
 
 *Possible* is what the lengths of the numbering plan allow, because plans change faster than
 their description. A local number without its area code names many lines and is refused.
@@ -110,6 +112,8 @@ def _read_plain(text: str, country: str | None) -> Reading:
         return national
     valid = {r.number: r for r in map(_ask, _international(digits)) if r.is_valid}
     if valid:
+        if national.reason is Reason.OK and digits.startswith("011"):
+            valid[national.number] = national
         return valid.popitem()[1] if len(valid) == 1 else Reading(Reason.AMBIGUOUS)
     if national.reason is not Reason.OK and digits.startswith("00"):
         return _ask(f"+{digits[2:]}")

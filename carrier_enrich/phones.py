@@ -1,20 +1,22 @@
 """Raw phone values to canonical numbers, or the reason why not.
 
-The rules are those of `phone_reading`; what a raw cell becomes as text is in `phone_text`.
-Values are distinct ones: the caller keeps which row holds which.
+The rules are those of `phone_reading`. Many values are read at once by `phone_columns`, with
+the same result; what that leaves open is read one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import phonenumbers
 
 from carrier_enrich.errors import BadInput
+from carrier_enrich.number_columns import REASONS, Places
+from carrier_enrich.numbering_plans import region_names
+from carrier_enrich.phone_columns import Settled, settle
 from carrier_enrich.phone_reading import read
 from carrier_enrich.phone_reasons import Reason
 from carrier_enrich.phone_text import text_of
@@ -24,7 +26,10 @@ if TYPE_CHECKING:
 
     from carrier_enrich.model import Int64s
 
-__all__ = ["Normalised", "Reason", "normalise", "text_of"]
+__all__ = ["Normalised", "Reason", "normalise", "normalise_arrow", "text_of"]
+
+# Fewer values are read one by one sooner than Arrow is loaded.
+_MANY = 500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +55,7 @@ class Normalised:
 def normalise(
     values: Sequence[str | None], country: str | Sequence[str | None] | None = None
 ) -> Normalised:
-    """Canonical numbers of distinct raw texts.
+    """Canonical numbers of raw texts; the caller keeps them distinct, and which row holds which.
 
     Args:
         values: the raw texts (see `text_of` for other cells).
@@ -60,41 +65,83 @@ def normalise(
     Raises:
         BadInput: a country that has no numbering plan, or not one country beside each value.
     """
-    countries = _countries(len(values), country)
-    names = _region_names()
-    places = {name: place for place, name in enumerate(names)}
-    reason_places = {reason: place for place, reason in enumerate(Reason)}
-    numbers = np.zeros(len(values), np.int64)
-    reasons = np.zeros(len(values), np.uint8)
-    regions = np.full(len(values), -1, np.int16)
-    for i, (value, default) in enumerate(zip(values, countries, strict=True)):
-        reading = read(value, default)
-        numbers[i] = reading.number
-        reasons[i] = reason_places[reading.reason]
-        if reading.region is not None:
-            regions[i] = places[reading.region]
+    countries = _places(country, len(values))
+    if len(values) < _MANY:
+        return _completed(None, countries, np.arange(len(values)), values)
+    settled = settle(_arrow(values), countries)
+    left = settled.left(len(values))
+    return _completed(settled, countries, left, [values[row] for row in left.tolist()])
+
+
+def normalise_arrow(values: Any, country: str | Sequence[str | None] | None = None) -> Normalised:
+    """The same of an Arrow array, plain or chunked, of any type of text.
+
+    Raises:
+        BadInput: as `normalise`.
+    """
+    import pyarrow as pa
+
+    countries = _places(country, len(values))
+    texts: Any = pa.chunked_array(values if isinstance(values, pa.ChunkedArray) else [values])
+    texts = texts.cast(pa.large_string()).combine_chunks()
+    settled = settle(texts, countries)
+    left = settled.left(len(texts))
+    return _completed(settled, countries, left, texts.take(left).to_pylist())
+
+
+def _completed(
+    settled: Settled | None, countries: Places, left: Int64s, texts: Sequence[str | None]
+) -> Normalised:
+    """What is settled, and the texts that are left, read one by one."""
+    # Otherwise expressions are compiled again and again where many countries take turns.
+    phonenumbers.enable_pattern_cache()
+    numbers = np.zeros(len(countries), np.int64)
+    reasons = np.zeros(len(countries), np.uint8)
+    regions = np.full(len(countries), -1, np.int16)
+    reason_places = {reason: place for place, reason in enumerate(REASONS)}
+    if settled is not None:
+        numbers[settled.rows] = settled.numbers
+        reasons[settled.rows] = settled.reasons
+        regions[settled.rows] = settled.regions
+
+    names = region_names()
+    region_places = _numbered((*names, None)) | {None: -1}
+    defaults = countries[left].tolist()
+    for row, text, default in zip(left.tolist(), texts, defaults, strict=True):
+        reading = read(text, names[default] if default >= 0 else None)
+        numbers[row] = reading.number
+        reasons[row] = reason_places[reading.reason]
+        regions[row] = region_places[reading.region]
     return Normalised(numbers, reasons, regions, names)
 
 
-@cache
-def _region_names() -> tuple[str, ...]:
-    return tuple(sorted(phonenumbers.SUPPORTED_REGIONS))
+def _numbered(names: Iterable[str | None]) -> dict[str | None, int]:
+    return {name: place for place, name in enumerate(names)}
 
 
-def _countries(count: int, country: str | Sequence[str | None] | None) -> Sequence[str | None]:
-    countries = [country] * count if country is None or isinstance(country, str) else country
-    if len(countries) != count:
-        raise BadInput(f"{len(countries)} countries beside {count} values")
-    checked = {
-        c: _checked(c) for c in {*countries, *([country] if isinstance(country, str) else [])}
-    }
-    return [checked[c] for c in countries]
+def _places(country: str | Sequence[str | None] | None, count: int) -> Places:
+    """The default country of each value as a position in `region_names`, -1 for none."""
+    if country is None or isinstance(country, str):
+        return np.full(count, _place(country), np.int16)
+    if len(country) != count:
+        raise BadInput(f"{len(country)} countries beside {count} values")
+    places = {name: _place(name) for name in set(country)}
+    return np.fromiter((places[name] for name in country), np.int16, count)
 
 
-def _checked(country: str | None) -> str | None:
+def _place(country: str | None) -> int:
     if country is None:
-        return None
-    code = country.upper()
-    if code not in phonenumbers.SUPPORTED_REGIONS:
-        raise BadInput(f"not an ISO 3166-1 alpha-2 country with phone numbers: {country!r}")
-    return code
+        return -1
+    place = _numbered(region_names()).get(country.upper())
+    if place is None:
+        raise BadInput(f"not an ISO 3166-1 alpha-2 country that has phone numbers: {country!r}")
+    return place
+
+
+def _arrow(values: Sequence[str | None]) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.array(values, pa.large_string())
+    except UnicodeEncodeError:  # half a surrogate pair: no text that Arrow can hold
+        return pa.array([v if v and v.isascii() else None for v in values], pa.large_string())

@@ -9,7 +9,17 @@ from typing import Any
 
 from carrier_enrich.model import Call, CallKind
 from carrier_enrich.routing import highest_cost
-from carrier_enrich.tables import Row, count, html_table, money, text_table, words
+from carrier_enrich.tables import (
+    Row,
+    count,
+    counted,
+    duration,
+    html_table,
+    money,
+    share,
+    text_table,
+    words,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +64,11 @@ class Plan:
         return highest_cost(self.calls)
 
     @property
+    def unpriced(self) -> int:
+        """Numbers to buy whose price is not known."""
+        return sum(len(call.numbers) for call in self.calls if call.highest_cost is None)
+
+    @property
     def fits(self) -> bool:
         """Whether the highest cost is known to be within the cap and the balance."""
         cost = self.highest_cost
@@ -90,6 +105,7 @@ class Plan:
             "requests": dict(Counter(str(call.kind) for call in self.calls)),
             "calls": self.calls_by_kind(),
             "highest_cost_micros": self.highest_cost,
+            "unpriced": self.unpriced,
             "balance_micros": self.balance,
             "cap_micros": self.cap,
             "fits": self.fits,
@@ -99,43 +115,72 @@ class Plan:
         }
 
     def lines(self) -> list[Row]:
-        """The plan as rows of a table."""
-        rows: list[Row] = [
-            ("rows", count(self.rows)),
-            ("distinct numbers", count(self.distinct)),
-            ("already known", count(self.known)),
-        ]
-        if self.paid:
-            rows.append(("paid for, to collect", count(self.paid)))
-        rows.append(("to buy", count(self.to_buy)))
-        if self.missing:
-            rows.append(("cells without a number", count(self.missing)))
-        rows += [(f"invalid: {words(why)}", count(cells)) for why, cells in self.invalid.items()]
-        rows.append(("How they are bought",))
-        for name, group in self.calls_by_kind().items():
-            numbers, calls, cost = group["numbers"], group["calls"], group["highest_cost_micros"]
-            rows.append(
-                (
-                    f"{words(name)} × {calls}",
-                    f"{count(numbers or 0)} numbers, at most {money(cost)}",
-                )
-            )
-        rows += [
-            ("What it costs",),
-            ("at most", money(self.highest_cost)),
-            ("balance", money(self.balance)),
-        ]
-        if self.cap is not None:
-            rows.append(("cap", money(self.cap)))
-        if self.expected_seconds is not None:
-            rows.append(("expected time", f"about {self.expected_seconds:,.0f} s"))
-        return rows
+        """The plan as rows of a table: from the rows down to what is to be paid."""
+        return [*self._numbers(), *self._not_numbers(), *self._calls(), *self._money()]
 
     def __str__(self) -> str:
         return text_table(self._title, self.lines())
 
     def _repr_html_(self) -> str:
         return html_table(self._title, self.lines())
+
+    def _numbers(self) -> list[Row]:
+        most = max(self.rows, self.distinct)
+
+        def row(label: str, number: int) -> Row:
+            return Row(label, count(number), share(number, most))
+
+        rows = [
+            row("rows", self.rows),
+            row("distinct numbers", self.distinct),
+            row("known already, free", self.known),
+        ]
+        if self.paid:
+            rows.append(row("paid for, to collect", self.paid))
+        return [*rows, row("to buy", self.to_buy)]
+
+    def _not_numbers(self) -> list[Row]:
+        cells = [("no value", self.missing), *((words(why), n) for why, n in self.invalid.items())]
+        rows = [Row(label, count(number)) for label, number in cells if number]
+        return [Row("Cells without a number, never paid for"), *rows] if rows else []
+
+    def _calls(self) -> list[Row]:
+        rows = []
+        for name, group in self.calls_by_kind().items():
+            numbers, calls = group["numbers"] or 0, group["calls"] or 0
+            cost = group["highest_cost_micros"]
+            price = "price not known" if cost is None else f"at most {money(cost)}"
+            told = f"{counted(numbers, 'number')}, {counted(calls, 'call')}, {price}"
+            rows.append(Row(words(name), told, share(numbers, self.to_buy)))
+        return [Row("How they are bought"), *rows] if rows else []
+
+    def _money(self) -> list[Row]:
+        cost = self.highest_cost
+        if not self.calls:
+            return [Row("What it costs"), Row("at most", f"{money(cost)}: nothing is to be bought")]
+        rows = [Row("What it costs")]
+        if cost is None:
+            priced = highest_cost([c for c in self.calls if c.highest_cost is not None])
+            rows.append(Row("at most, as far as known", money(priced)))
+            rows.append(Row("at unknown prices", counted(self.unpriced, "number")))
+        else:
+            rows.append(Row("at most", money(cost)))
+        if self.cap is not None:
+            rows.append(Row("cap", money(self.cap)))
+        rows.append(Row("balance", money(self.balance)))
+        if cost is not None and self.balance is not None:
+            rows.append(Row("balance after, at least", money(self.balance - cost)))
+        if not self.fits:
+            rows.append(Row("does not fit", self._misfit(cost)))
+        if self.expected_seconds is not None:
+            rows.append(Row("expected time", f"about {duration(self.expected_seconds)}"))
+        return rows
+
+    def _misfit(self, cost: int | None) -> str:
+        if cost is None:
+            return "a cap is set, and not every price is known"
+        over_cap = self.cap is not None and cost > self.cap
+        return "it may cost more than the " + ("cap" if over_cap else "balance")
 
     @property
     def _title(self) -> str:

@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
-from carrier_enrich.tables import Row, count, html_table, money, text_table, words
+from carrier_enrich.receipt_rows import rows_of
+from carrier_enrich.tables import Row, count, counted, html_table, money, text_table
+
+if TYPE_CHECKING:
+    from carrier_enrich.breakdown import Breakdown
+
+_AMOUNTS = frozenset(
+    {
+        "estimated",
+        "charged",
+        "not_charged",
+        "charge_unknown",
+        "still_open",
+        "saved",
+        "balance_before",
+        "balance_after",
+        "cap",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +56,7 @@ class Receipt:
         open_purchases: purchases of the account that are still to be collected.
         stopped: why not everything was bought, None where everything was.
         sandbox: whether the answers come from the sandbox, not from the paid service.
+        cap: what might be spent at most, None where no cap was set.
     """
 
     rows: int
@@ -67,6 +86,7 @@ class Receipt:
     duration_seconds: float
     stopped: str | None
     sandbox: bool
+    cap: int | None = None
 
     def problems(self) -> tuple[str, ...]:
         """What does not add up; empty where everything does."""
@@ -83,6 +103,17 @@ class Receipt:
             == self.charged + self.not_charged + self.charge_unknown + self.still_open,
             "what was charged is the sum over the kinds": self.charged
             == sum(self.charged_by_kind.values()),
+            "nothing is less than nothing": all(
+                figure >= 0
+                for figure in (
+                    *self.cells.values(),
+                    *self.charged_by_kind.values(),
+                    self.saved_cells,
+                    self.not_charged,
+                    self.still_open,
+                    self.unanswered,
+                )
+            ),
         }
         return tuple(f"not true: {name}" for name, holds in identities.items() if not holds)
 
@@ -118,70 +149,49 @@ class Receipt:
 
     def to_dict(self) -> dict[str, Any]:
         """The receipt as plain values for JSON; amounts end in ``_micros``."""
-        amounts = ["estimated", "charged", "not_charged", "charge_unknown", "still_open", "saved", "balance_before", "balance_after"]
         plain: dict[str, Any] = {}
-        for name in self.__slots__:
-            value = getattr(self, name)
-            key = f"{name}_micros" if name in amounts else name
-            plain[key] = (
-                {str(k): v for k, v in value.items()} if isinstance(value, Mapping) else value
-            )
+        for spec in fields(self):
+            value = getattr(self, spec.name)
+            if isinstance(value, Mapping):
+                value = {str(key): figure for key, figure in value.items()}
+            plain[f"{spec.name}_micros" if spec.name in _AMOUNTS else spec.name] = value
         plain["match_rate"] = self.match_rate
         plain["balance_agrees"] = self.balance_agrees
         plain["adds_up"] = self.adds_up
         return plain
 
+    @property
+    def reused(self) -> int:
+        """Distinct numbers that had an answer without being bought by this run."""
+        return self.known + self.collected + self.shared
+
+    @property
+    def headline(self) -> str:
+        """The whole run in a sentence or two: what was bought, and what was reused."""
+        bought = f"{counted(self.bought, 'number')} bought for {money(self.charged)}"
+        if self.unpriced:
+            bought += f" and {count(self.unpriced)} of them at prices that are not known"
+        saved = "" if self.saved is None else f", {money(self.saved)} saved"
+        reused = f"{counted(self.saved_cells, 'cell')} answered without paying again{saved}"
+        return f"{bought}. {reused[0].upper()}{reused[1:]}."
+
     def lines(self) -> list[Row]:
         """The receipt as rows of a table."""
-        rows: list[Row] = [("Rows by status",)]
-        order = sorted(self.cells.items(), key=lambda item: -item[1])
-        rows += [(words(status), count(cells)) for status, cells in order if cells]
-        rows += [
-            ("Distinct numbers",),
-            ("all", count(self.distinct)),
-            ("bought now", count(self.bought)),
-            ("known before", count(self.known)),
-        ]
-        if self.collected:
-            rows.append(("paid for earlier, collected now", count(self.collected)))
-        if self.shared:
-            rows.append(("bought by another run meanwhile", count(self.shared)))
-        if self.unanswered:
-            rows.append(("without an answer", count(self.unanswered)))
-        if self.requests:
-            rows.append(("Requests",))
-            rows += [(words(kind), count(sent)) for kind, sent in sorted(self.requests.items())]
-        rows += [
-            ("Money",),
-            ("at most", money(self.estimated)),
-            ("charged", money(self.charged)),
-            ("not charged or refunded", money(self.not_charged)),
-        ]
-        if self.charge_unknown_numbers:
-            rows.append(
-                (
-                    "charge unknown",
-                    f"{money(self.charge_unknown)} ({count(self.charge_unknown_numbers)} numbers)",
-                )
-            )
-        if self.still_open:
-            rows.append(("still open", money(self.still_open)))
-        if self.unpriced:
-            rows.append(("numbers at unknown prices", count(self.unpriced)))
-        rows.append(
-            ("saved by not paying twice", f"{money(self.saved)} ({count(self.saved_cells)} cells)")
-        )
-        if self.balance_before is not None:
-            rows.append(("balance before", money(self.balance_before)))
-            rows.append(("balance after", money(self.balance_after)))
-        if self.balance_agrees is False:
-            rows.append(("the balance moved by", f"{money(self.balance_moved)}: others spend too"))
-        if self.open_purchases:
-            rows.append(("open purchases", f"{count(self.open_purchases)}: carrier-enrich settle"))
-        if self.stopped:
-            rows.append(("stopped", self.stopped))
-        rows.append(("time", f"{self.duration_seconds:,.1f} s"))
-        return rows
+        return rows_of(self)
+
+    def report(
+        self, breakdown: Breakdown | None = None, *, title: str = "Carrier lookup", note: str = ""
+    ) -> str:
+        """A page of its own with pictures: HTML without scripts or outside links.
+
+        Args:
+            breakdown: the enriched frame counted, for its carriers, number types and regions.
+            title: of the page.
+            note: a line under it, such as the names of the files.
+        """
+        from carrier_enrich.report import html_report
+
+        return html_report(self, breakdown, title=title, note=note)
 
     def __str__(self) -> str:
         return text_table(self._title, self.lines())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import assert_never
 
 import numpy as np
@@ -69,10 +71,15 @@ class Collecting:
             case Step.DOWNLOAD:
                 assert errand.task is not None
                 assert errand.purchase.product is not None
-                target = desk.settings.spool / f"purchase-{errand.purchase.id}-{desk.run_id}.result"
                 desk.send(
                     errand,
-                    Download(errand.task, errand.purchase.product, errand.numbers, target),
+                    Download(
+                        errand.task,
+                        errand.purchase.product,
+                        errand.numbers,
+                        self._target(errand),
+                        errand.purchase.success_count,
+                    ),
                 )
             case _:
                 assert_never(errand.step)
@@ -83,10 +90,18 @@ class Collecting:
         match arrival.error:
             case None:
                 self._succeeded(errand, arrival.value)
+            case BadResultFile() if errand.downloads == 0:
+                # A file that was cut where nobody could see it looks just like a bad one.
+                errand.downloads += 1
+                self._ask_link(errand)
             case BadResultFile() as error:
                 # The file is kept for a look; the task stays open, so nothing is lost. The rest
                 # of the run goes on, and then this is raised.
-                self.desk.fatal = self.desk.fatal or error
+                self.desk.fatal = self.desk.fatal or BadResultFile(
+                    f"{error}. The task stays open and is paid for. The file, as far as it came: "
+                    f"{self._target(errand)}. Once it is mended at the service, run this again; to "
+                    f"do without: carrier-enrich settle --give-up {errand.purchase.id}"
+                )
                 self.desk.leave(errand)
             case OSError() as error:
                 reason = error.strerror or type(error).__name__
@@ -98,7 +113,9 @@ class Collecting:
         self.buying.purchase_ended()
 
     def _succeeded(self, errand: Errand, value: object) -> None:
-        errand.failures.clear() if not errand.is_check else None
+        if not errand.is_check:
+            # A step that works starts afresh with its patience; failed tasks are no such matter.
+            errand.failures = Counter(TaskFailed=errand.failures["TaskFailed"])
         match value:
             case list():
                 self._checked(errand, value)
@@ -297,6 +314,9 @@ class Collecting:
         errand.task = None
         errand.step = Step.POLL
         errand.due = self.desk.clock()
+
+    def _target(self, errand: Errand) -> Path:
+        return self.desk.settings.spool / f"purchase-{errand.purchase.id}-{self.desk.run_id}.result"
 
     def _open_tasks(self) -> int:
         kinds = (p.kind for p in self.desk.ledger.purchases.open() if p.task_id is not None)

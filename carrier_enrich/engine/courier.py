@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 
 from carrier_enrich.client import CarrierClient
 from carrier_enrich.model import BulkTask, Int64s, Product
-from carrier_enrich.results import read_result
+from carrier_enrich.results import max_bytes_of, read_result
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,14 +69,14 @@ class Download:
     product: Product
     asked: Int64s = field(repr=False)
     target: Path
+    expected: int | None
 
     def send(self, client: CarrierClient) -> object:
         """The ResultFile."""
-        # A documented row is well under a kilobyte; more than that is not the file asked for.
-        bound = 1_048_576 + 1_024 * len(self.asked)
         self.target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        bound = max_bytes_of(len(self.asked))
         path = client.download_result(self.task, self.target, max_bytes=bound)
-        return read_result(path, self.asked, product=self.product)
+        return read_result(path, self.asked, product=self.product, expected=self.expected)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -35,6 +35,9 @@ class Progress:
         checks: single and multi checks in flight.
         tasks: bulk tasks under way.
         spent: charged so far; `cap` and `balance` as last known.
+        known, bought, collected, shared: what `answered` is made of.
+        requests: sent so far, of every kind.
+        started_at: when the run began, seconds since the epoch.
     """
 
     wanted: int
@@ -46,6 +49,12 @@ class Progress:
     spent: int
     cap: int | None
     balance: int | None
+    known: int = 0
+    bought: int = 0
+    collected: int = 0
+    shared: int = 0
+    requests: int = 0
+    started_at: float = 0.0
 
 
 Watch: TypeAlias = Callable[[Progress], None]
@@ -75,4 +84,10 @@ def snapshot(desk: Desk) -> Progress:
         spent=tally.charged,
         cap=desk.budget.cap,
         balance=tally.balance_after,
+        known=tally.known,
+        bought=tally.bought,
+        collected=tally.collected,
+        shared=tally.shared,
+        requests=tally.requests.total(),
+        started_at=tally.started_at,
     )

@@ -13,7 +13,8 @@ from typing import Self
 from carrier_enrich.ledger.database import Database
 from carrier_enrich.ledger.knowledge import Freshness, Knowledge
 from carrier_enrich.ledger.leases import Leases
-from carrier_enrich.ledger.purchases import Balance, Budget, Purchase, Purchases
+from carrier_enrich.ledger.purchase import Balance, Budget, Purchase
+from carrier_enrich.ledger.purchases import Purchases
 from carrier_enrich.ledger.states import State
 
 __all__ = ["Balance", "Budget", "Freshness", "Ledger", "Purchase", "State"]
@@ -41,24 +42,19 @@ class Ledger:
             LedgerError: it can't be opened.
         """
         db = Database(url)
-        with db.transaction():
-            service_id = db.run(
-                """INSERT INTO services (digest) VALUES (:digest)
-                   ON CONFLICT (digest) DO UPDATE SET digest = excluded.digest RETURNING id""",
-                digest=service,
-            ).scalar_one()
-            account_id = db.run(
-                """INSERT INTO accounts (digest, service_id) VALUES (:digest, :service)
-                   ON CONFLICT (digest) DO UPDATE SET digest = excluded.digest RETURNING id""",
-                digest=account,
-                service=service_id,
-            ).scalar_one()
+        try:
+            with db.transaction():
+                service_id = _entered(db, "services", service)
+                account_id = _entered(db, "accounts", account, service_id=service_id)
+        except BaseException:
+            db.close()
+            raise
         knowledge = Knowledge(db, service_id)
         return cls(
             db,
             knowledge,
             Purchases(db, knowledge, account_id, service),
-            Leases(db, account_id),
+            Leases(db, service_id, account_id),
         )
 
     def close(self) -> None:
@@ -75,3 +71,19 @@ class Ledger:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _entered(db: Database, table: str, digest: str, **values: int) -> int:
+    """The id of a service or account, entered where it is new."""
+    query = f"SELECT id FROM {table} WHERE digest = :digest"
+    found = db.run(query, digest=digest).scalar()
+    if found is None:
+        names = ("digest", *values)
+        db.run(
+            f"""INSERT INTO {table} ({", ".join(names)}) VALUES (:{", :".join(names)})
+                ON CONFLICT (digest) DO NOTHING""",
+            digest=digest,
+            **values,
+        )
+        found = db.run(query, digest=digest).scalar_one()
+    return int(found)

@@ -1,52 +1,68 @@
-"""One connection to SQLite or PostgreSQL: transactions, migrations, sets of rows in bulk."""
+"""One connection to SQLite or PostgreSQL: transactions, migrations, numbers in bulk."""
 
 from __future__ import annotations
 
-import os
+import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import create_engine, event, text
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-from sqlalchemy.pool import NullPool
+import numpy as np
+from sqlalchemy import bindparam, event, inspect, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from carrier_enrich.errors import LedgerError
+from carrier_enrich.ledger import arrays
+from carrier_enrich.ledger.opening import READING, engine_of, reason
 from carrier_enrich.ledger.schema import DIALECTS, STEPS
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection
     from sqlalchemy.engine import CursorResult
 
     from carrier_enrich.model import Int64s
 
-#: Milliseconds to wait for another writer of the same SQLite file.
-BUSY_MS = 120_000
+#: PostgreSQL's advisory locks are pairs of numbers; the first says what for.
+_MIGRATION_LOCK, _NAME_LOCK = 7_262_661, 7_262_662
+
+#: Times that the clocks of database and machine are compared; the quickest answer counts.
+_COMPARISONS = 3
+
+#: Values listed in one statement.
+_LISTED = 5_000
 
 
 class Database:
     """A connection that belongs to one thread.
 
-    Every statement runs inside `transaction()`. SQLite takes its write lock at the start of
-    each (BEGIN IMMEDIATE), so no transaction can fail half-way for want of it; PostgreSQL is
-    given `lock()` where a decision rests on what was just read.
+    Every statement runs inside `transaction()`, or inside `snapshot()` where nothing is
+    written. SQLite takes its write lock at the start of each transaction (BEGIN IMMEDIATE), so
+    none can fail half-way for want of it, and nobody else decides meanwhile. PostgreSQL reads
+    what is committed when each statement begins: a transaction whose decision rests on what it
+    reads calls `lock()` first.
 
     Raises:
         LedgerError: the database can't be reached, read or written.
     """
 
     def __init__(self, url: str) -> None:
+        self._url = url
         try:
-            self._engine = _engine(url)
+            self._engine = engine_of(url)
             self.dialect = self._engine.dialect.name
-            if self.dialect not in DIALECTS:
-                raise LedgerError(f"a ledger is SQLite or PostgreSQL, not {self.dialect}")
+            if self.dialect == "postgresql":
+                event.listen(self._engine, "connect", lambda raw, _: arrays.register(raw))
+            self._errors = (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error)
             self._connection: Connection = self._engine.connect()
-        except (SQLAlchemyError, ImportError, OSError) as error:
-            raise LedgerError(f"the ledger can't be opened: {_reason(error)}") from None
-        self._migrate()
+        except (SQLAlchemyError, sqlite3.Error, ImportError, OSError) as error:
+            raise LedgerError(f"the ledger can't be opened: {reason(error, url)}") from None
+        try:
+            self._migrate()
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Close the connection; closing twice is harmless."""
@@ -57,66 +73,184 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """All statements inside are committed together, or none is; nested ones join in."""
         if self._connection.in_transaction():
+            assert not self._connection.info[READING], "nothing is written inside snapshot()"
             yield
-            return
-        try:
-            with self._connection.begin():
+        else:
+            with self._begun(reading=False):
                 yield
-        except SQLAlchemyError as error:
-            raise LedgerError(f"the ledger failed: {_reason(error)}") from None
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Statements that only read; on SQLite they neither wait for a writer nor stop one."""
+        if self._connection.in_transaction():
+            yield
+        else:
+            with self._begun(reading=True):
+                yield
 
     def run(self, statement: str, **values: object) -> CursorResult[*tuple[Any, ...]]:
         """One statement with named parameters."""
         assert self._connection.in_transaction(), "statements run inside transaction()"
         return self._connection.execute(text(statement), values)
 
-    def lock(self, account_id: int) -> None:
-        """Until the transaction ends, nobody else decides for this account."""
-        if self.dialect == "postgresql":
-            self.run("SELECT 1 FROM accounts WHERE id = :id FOR UPDATE", id=account_id)
+    def run_many(self, statement: str, rows: Sequence[Mapping[str, object]]) -> None:
+        """One statement with named parameters for each of these rows."""
+        assert self._connection.in_transaction(), "statements run inside transaction()"
+        self._connection.execute(text(statement), rows)
 
-    def put_numbers(self, numbers: Int64s) -> None:
-        """Fill the temporary table `asked` with these numbers, ascending."""
-        self.run("CREATE TEMPORARY TABLE IF NOT EXISTS asked (number BIGINT PRIMARY KEY)")
-        self.run("DELETE FROM asked")
-        if self.dialect == "postgresql":
-            self.insert("asked", ("number",), ((n,) for n in numbers.tolist()))
-            self.run("ANALYZE asked")
-            return
-        # Slices keep the parameters of millions of rows from standing in memory at once.
-        for start in range(0, len(numbers), 500_000):
-            part = numbers[start : start + 500_000].tolist()
-            self.insert("asked", ("number",), ((n,) for n in part))
+    def run_listed(
+        self, statement: str, values: Sequence[int] | Sequence[str]
+    ) -> Iterator[Sequence[Any]]:
+        """The rows of a query with ``IN :listed``, for however many values."""
+        query = text(statement).bindparams(bindparam("listed", expanding=True))
+        for start in range(0, len(values), _LISTED):
+            yield from self._connection.execute(query, {"listed": values[start : start + _LISTED]})
 
-    def insert(self, table: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
-        """Insert many rows: COPY on PostgreSQL, one prepared statement on SQLite."""
+    def lock(self, service_id: int) -> None:
+        """Until the transaction ends, nobody else decides for any account of this service."""
+        if self.dialect == "postgresql":
+            self.run("SELECT 1 FROM services WHERE id = :id FOR NO KEY UPDATE", id=service_id)
+
+    def lock_name(self, name: str) -> None:
+        """Until the transaction ends, nobody else decides under this name; after `lock()`."""
+        if self.dialect == "postgresql":
+            self.run(
+                f"SELECT pg_advisory_xact_lock({_NAME_LOCK}, hashtext(:name))", name=name
+            ).close()
+
+    def select(
+        self, columns: tuple[str, ...], tail: str, numbers: Int64s, **values: object
+    ) -> tuple[Int64s, ...]:
+        """Integer columns as arrays, of a query over many numbers.
+
+        ``tail`` goes on from the table ``asked``, whose column ``number`` holds the numbers:
+        ``JOIN ...``, ``CROSS JOIN ... WHERE ...``. The rows come in no certain order.
+        """
+        assert self._connection.in_transaction(), "statements run inside snapshot()"
+        listed = ", ".join(columns)
+        read = self._read_sqlite if self.dialect == "sqlite" else self._read_postgresql
+        parts = [read(listed, tail, part, values) for part in arrays.slices(numbers)]
+        return tuple(
+            np.concatenate([part[i] for part in parts]) if parts else np.empty(0, np.int64)
+            for i in range(len(columns))
+        )
+
+    def upsert(
+        self, table: str, keys: Mapping[str, Int64s | int], values: Mapping[str, Int64s | float]
+    ) -> None:
+        """Insert many rows, or change those whose keys are there.
+
+        Arrays give a value for each row, in ascending order of the keys; a single value stands
+        for all rows.
+        """
+        columns = {**keys, **values}
         names = ", ".join(columns)
-        if self.dialect == "sqlite":
-            marks = ", ".join("?" * len(columns))
-            many = list(rows)
-            if many:
-                self._connection.exec_driver_sql(
-                    f"INSERT INTO {table} ({names}) VALUES ({marks})", many
+        changes = ", ".join(f"{name} = excluded.{name}" for name in values)
+        tail = f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changes}"
+        length = next(len(column) for column in columns.values() if isinstance(column, np.ndarray))
+        for start in range(0, length, arrays.SLICE):
+            part = {
+                name: column[start : start + arrays.SLICE]
+                if isinstance(column, np.ndarray)
+                else column
+                for name, column in columns.items()
+            }
+            if self.dialect == "sqlite":
+                marks = ", ".join("?" * len(part))
+                self._cursor().executemany(
+                    f"INSERT INTO {table} ({names}) VALUES ({marks}) {tail}",
+                    zip(*map(_each, part.values()), strict=False),
                 )
-            return
-        cursor = self._connection.connection.cursor()
+                continue
+            many = [name for name, column in part.items() if isinstance(column, np.ndarray)]
+            chosen = ", ".join(name if name in many else f"%({name})s" for name in part)
+            self._cursor().execute(
+                f"""INSERT INTO {table} ({names}) SELECT {chosen}
+                    FROM unnest({", ".join(f"%({name})s" for name in many)})
+                        AS given ({", ".join(many)}) {tail}""",
+                part,
+            )
+
+    def clock_offset(self, clock: Callable[[], float]) -> float:
+        """Seconds by which the database's clock is ahead of `clock`; SQLite's is the machine's.
+
+        Machines that share a ledger compare each other's moments; with this added to their own,
+        all of them speak of the database's time.
+        """
+        if self.dialect == "sqlite":
+            return 0.0
+        found: list[tuple[float, float]] = []
+        with self.snapshot():
+            for _ in range(_COMPARISONS):
+                before = clock()
+                there = self.run("SELECT EXTRACT(EPOCH FROM clock_timestamp())").scalar_one()
+                after = clock()
+                found.append((after - before, float(there) - (before + after) / 2))
+        return min(found)[1]
+
+    @contextmanager
+    def _begun(self, *, reading: bool) -> Iterator[None]:
         try:
-            with cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
-                for row in rows:
-                    copy.write_row(row)
-        except self._engine.dialect.loaded_dbapi.Error as error:
-            raise LedgerError(f"the ledger failed: {_reason(error)}") from None
-        finally:
-            cursor.close()
+            self._revive()
+            self._connection.info[READING] = reading
+            with self._connection.begin():
+                yield
+        except self._errors as error:
+            raise LedgerError(f"the ledger failed: {reason(error, self._url)}") from None
+
+    def _revive(self) -> None:
+        """Connect again where the server has closed the connection since it was last used."""
+        if self.dialect == "sqlite":
+            return
+        driver = self._connection.connection.driver_connection
+        assert driver is not None
+        try:
+            # Reads what lies in the socket, without a round trip: a notice, then its end.
+            driver.pgconn.consume_input()
+            driver.pgconn.consume_input()
+        except self._errors:
+            self._connection.invalidate()
+
+    def _read_sqlite(
+        self, listed: str, tail: str, numbers: Int64s, values: Mapping[str, object]
+    ) -> list[Int64s]:
+        asked = "(SELECT value AS number FROM json_each(:numbers)) AS asked"
+        cursor = self._cursor()
+        cursor.execute(
+            f"SELECT {listed} FROM {asked} {tail}", {**values, "numbers": arrays.as_json(numbers)}
+        )
+        width = len(cursor.description)
+        flat = np.fromiter(chain.from_iterable(cursor), np.int64)
+        return list(flat.reshape(-1, width).T)
+
+    def _read_postgresql(
+        self, listed: str, tail: str, numbers: Int64s, values: Mapping[str, object]
+    ) -> list[Int64s]:
+        names = [f"c{i}" for i in range(listed.count(",") + 1)]
+        gathered = ", ".join(f"COALESCE(array_agg({name}), '{{}}')" for name in names)
+        statement = f"""SELECT {gathered} FROM (
+            SELECT {listed} FROM unnest(:numbers) AS asked (number) {tail}
+        ) AS found ({", ".join(names)})"""
+        cursor = self._cursor(binary=True)
+        cursor.execute(re.sub(r":(\w+)", r"%(\1)s", statement), {**values, "numbers": numbers})
+        return list(cursor.fetchone())
+
+    def _cursor(self, **options: bool) -> Any:
+        """A cursor of the driver, for what SQLAlchemy would make an object a row of."""
+        return self._connection.connection.cursor(**options)  # type: ignore[call-arg]  # psycopg's
 
     def _migrate(self) -> None:
         words = DIALECTS[self.dialect]
+        with self.snapshot():
+            # A ledger that is up to date is opened without a write.
+            if self._step() == len(STEPS):
+                return
         with self.transaction():
             if self.dialect == "postgresql":
                 # Two first runs at once would both create the tables.
-                self.run("SELECT pg_advisory_xact_lock(7262661)")
+                self.run(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK}, 0)").close()
             self.run("CREATE TABLE IF NOT EXISTS schema_steps (step BIGINT PRIMARY KEY)")
-            done = self.run("SELECT COALESCE(MAX(step), 0) FROM schema_steps").scalar_one()
+            done = self._step()
             if done > len(STEPS):
                 raise LedgerError(
                     f"the ledger was written by a newer carrier-enrich (schema {done}, this one "
@@ -127,50 +261,17 @@ class Database:
                     self.run(_filled(statement, words))
                 self.run("INSERT INTO schema_steps (step) VALUES (:step)", step=number)
 
+    def _step(self) -> int:
+        if not inspect(self._connection).has_table("schema_steps"):
+            return 0
+        return int(self.run("SELECT COALESCE(MAX(step), 0) FROM schema_steps").scalar_one())
+
+
+def _each(column: Int64s | float) -> Iterator[int | float]:
+    return iter(column.tolist()) if isinstance(column, np.ndarray) else repeat(column)
+
 
 def _filled(statement: str, words: Mapping[str, str]) -> str:
     for name, word in words.items():
         statement = statement.replace(f"{{{name}}}", word)
     return statement
-
-
-def _engine(url: str) -> Engine:
-    if url.startswith("postgres://"):
-        url = "postgresql://" + url.removeprefix("postgres://")
-    if url.startswith("postgresql://"):
-        url = "postgresql+psycopg://" + url.removeprefix("postgresql://")
-    engine = create_engine(url, poolclass=NullPool, hide_parameters=True)
-    if engine.dialect.name == "sqlite":
-        database = engine.url.database
-        if database and database != ":memory:":
-            _make_private(Path(database))
-
-        @event.listens_for(engine, "connect")
-        def connected(connection: sqlite3.Connection, _record: object) -> None:
-            # The driver's own transaction control would begin too late and too weakly.
-            connection.isolation_level = None
-            connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
-            connection.execute("PRAGMA journal_mode = WAL")
-            # What is spent must survive a power cut, not only a crash.
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA temp_store = MEMORY")
-            connection.execute("PRAGMA cache_size = -65536")
-
-        @event.listens_for(engine, "begin")
-        def began(connection: Connection) -> None:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-    return engine
-
-
-def _make_private(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # SQLite gives its side files the mode of the main one.
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-
-
-def _reason(error: BaseException) -> str:
-    """What the database said, without the statement, its values or the URL's password."""
-    if isinstance(error, DBAPIError) and error.orig is not None:
-        error = error.orig
-    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from carrier_enrich.ledger.states import OPEN
-from carrier_enrich.model import Answers, Int64s, Lookup, LookupStatus
+from carrier_enrich.ledger.holds import Holds
+from carrier_enrich.ledger.leases import check_alive
+from carrier_enrich.model import FIELDS, Answers, Int64s, Lookup, LookupStatus
 
 if TYPE_CHECKING:
     from carrier_enrich.ledger.database import Database
-
-_COLUMNS = "status, carrier, underlying_carrier, number_type, country_code, region, city"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,119 +35,126 @@ class Knowledge:
 
     db: Database
     service_id: int
+    holds: Holds = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "holds", Holds(self.db, self.service_id))
 
     def recall(self, numbers: Int64s, fresh: Freshness) -> Answers:
         """What is known and fresh of these numbers (ascending), ascending."""
-        with self.db.transaction():
-            self.db.put_numbers(numbers)
-            rows = self.db.run(
-                """SELECT l.number, l.outcome_id
-                   FROM asked a JOIN lookups l ON l.service_id = :service AND l.number = a.number
-                   JOIN outcomes o ON o.id = l.outcome_id
-                   WHERE l.answered_at >=
-                       CASE o.status WHEN :undetermined THEN :short ELSE :long END
-                   ORDER BY l.number""",
+        with self.db.snapshot():
+            found, ids = self.db.select(
+                ("lookups.number", "lookups.outcome_id"),
+                # CROSS JOIN lets SQLite look up each number in turn, in their order.
+                """CROSS JOIN lookups
+                   WHERE lookups.service_id = :service AND lookups.number = asked.number
+                     AND lookups.answered_at >= CASE WHEN lookups.outcome_id IN
+                         (SELECT id FROM outcomes WHERE status = :undetermined)
+                         THEN :short ELSE :long END""",
+                numbers,
                 service=self.service_id,
-                undetermined=LookupStatus.UNDETERMINED,
+                undetermined=LookupStatus.UNDETERMINED.value,
                 short=fresh.undetermined,
                 long=fresh.answers,
-            ).all()
-            outcomes = self._outcomes({row[1] for row in rows})
-        found = np.array([row[0] for row in rows], np.int64)
-        ids = np.array([row[1] for row in rows], np.int64)
-        distinct, codes = np.unique(ids, return_inverse=True)
-        lookups = tuple(outcomes[i] for i in distinct.tolist())
-        return Answers(found, codes.astype(np.int32), lookups)
+            )
+            distinct = _distinct(ids)
+            lookups = self._lookups(distinct)
+        if np.any(found[1:] < found[:-1]):
+            order = np.argsort(found)
+            found, ids = found[order], ids[order]
+        codes = np.searchsorted(distinct, ids).astype(np.int32)
+        return Answers(found, codes, lookups)
 
     def write(self, answers: Answers, *, purchase_id: int, now: float) -> None:
         """Record answers; inside a transaction of the caller's."""
-        ids = np.array([self._outcome_id(lookup) for lookup in answers.lookups], np.int64)
+        if not len(answers):
+            return
+        ids = self._outcome_ids(answers.lookups)
         order = np.argsort(answers.numbers, kind="stable")
-        numbers = answers.numbers[order].tolist()
-        outcomes = ids[answers.codes[order]].tolist() if len(ids) else []
-        self.db.run(
-            "CREATE TEMPORARY TABLE IF NOT EXISTS answered (number BIGINT, outcome_id BIGINT)"
-        )
-        self.db.run("DELETE FROM answered")
-        self.db.insert("answered", ("number", "outcome_id"), zip(numbers, outcomes, strict=True))
-        self.db.run(
-            """INSERT INTO lookups (service_id, number, outcome_id, purchase_id, answered_at)
-               SELECT :service, number, outcome_id, :purchase, :now FROM answered WHERE true
-               ON CONFLICT (service_id, number) DO UPDATE SET
-                   outcome_id = excluded.outcome_id, purchase_id = excluded.purchase_id,
-                   answered_at = excluded.answered_at""",
-            service=self.service_id,
-            purchase=purchase_id,
-            now=now,
+        numbers, outcomes = answers.numbers[order], ids[answers.codes[order]]
+        # Of a number that is answered twice the last answer counts; a statement takes one.
+        last = np.append(numbers[1:] != numbers[:-1], True)
+        self.db.upsert(
+            "lookups",
+            {"service_id": self.service_id, "number": numbers[last]},
+            {"outcome_id": outcomes[last], "purchase_id": purchase_id, "answered_at": now},
         )
 
     def claim(self, numbers: Int64s, run_id: int, account_id: int) -> Int64s:
-        """Claim these numbers for a run; those that are now its own, ascending.
+        """Claim these numbers (ascending) for a run; those that are now its own, ascending.
 
         What a living run or an open purchase holds stays with it. A number is claimed for a
         service, not for an account: another key would pay for it just the same.
+
+        Raises:
+            RunTakenOver: the run has been declared dead.
         """
         with self.db.transaction():
-            self.db.lock(account_id)
-            self.db.put_numbers(numbers)
-            self.db.run(
-                """INSERT INTO claims (service_id, number, run_id)
-                   SELECT :service, number, :run FROM asked WHERE true ORDER BY number
-                   ON CONFLICT (service_id, number) DO UPDATE SET run_id = excluded.run_id
-                   WHERE claims.purchase_id IS NULL
-                     AND claims.run_id IN (SELECT id FROM runs WHERE ended_at IS NOT NULL)""",
-                service=self.service_id,
-                run=run_id,
-            )
-            rows = self.db.run(
-                """SELECT c.number FROM asked a
-                   JOIN claims c ON c.service_id = :service AND c.number = a.number
-                   WHERE c.run_id = :run AND c.purchase_id IS NULL ORDER BY c.number""",
-                service=self.service_id,
-                run=run_id,
-            ).scalars()
-            return np.fromiter(rows, np.int64)
+            self.db.lock(self.service_id)
+            check_alive(self.db, run_id, account_id)
+            taken = self.holds.claimed_by_others(run_id, numbers)
+            free = numbers[~(taken | self.holds.claimed_by(run_id, numbers))]
+            self.holds.add(free[~self.holds.in_purchases(free)], run_id=run_id)
+            return numbers[~(taken | self.holds.in_purchases(numbers))]
 
     def in_open_purchases(self, numbers: Int64s) -> Int64s:
-        """Those of these numbers that an open purchase is already buying, ascending."""
-        with self.db.transaction():
-            self.db.put_numbers(numbers)
-            states = ", ".join(f"'{state}'" for state in OPEN)
-            rows = self.db.run(
-                f"""SELECT c.number FROM asked a
-                    JOIN claims c ON c.service_id = :service AND c.number = a.number
-                    JOIN purchases p ON p.id = c.purchase_id
-                    WHERE p.state IN ({states}) ORDER BY c.number""",
-                service=self.service_id,
-            ).scalars()
-            return np.fromiter(rows, np.int64)
+        """Those of these numbers (ascending) that an open purchase is already buying."""
+        with self.db.snapshot():
+            return numbers[self.holds.in_purchases(numbers)]
 
     def release(self, run_id: int) -> None:
-        """Give up a run's claims that no purchase stands behind."""
+        """Give up a run's claims; what its open purchases are buying stays theirs."""
         with self.db.transaction():
-            self.db.run(
-                "DELETE FROM claims WHERE run_id = :run AND purchase_id IS NULL", run=run_id
-            )
+            self.db.lock(self.service_id)
+            self.db.run("DELETE FROM holds WHERE run_id = :run", run=run_id)
 
-    def _outcomes(self, ids: set[int]) -> dict[int, Lookup]:
-        if not ids:
-            return {}
-        rows = self.db.run(f"SELECT id, {_COLUMNS} FROM outcomes")
-        return {
-            row[0]: Lookup(LookupStatus(row[1]), *(value or None for value in row[2:]))
-            for row in rows
-            if row[0] in ids
-        }
-
-    def _outcome_id(self, lookup: Lookup) -> int:
-        values = dict(zip(_COLUMNS.split(", "), astuple(lookup), strict=True))
-        values = {name: value or "" for name, value in values.items()}
-        # The update changes nothing; it makes RETURNING answer for a row that was there.
-        row = self.db.run(
-            f"""INSERT INTO outcomes ({_COLUMNS}) VALUES (:status, :carrier, :underlying_carrier,
-                    :number_type, :country_code, :region, :city)
-                ON CONFLICT ({_COLUMNS}) DO UPDATE SET status = excluded.status
-                RETURNING id""",
-            **values,
+    def _lookups(self, ids: Int64s) -> tuple[Lookup, ...]:
+        """The outcomes of these ids, in their order."""
+        rows = self.db.run_listed(
+            f"SELECT id, status, {', '.join(FIELDS)} FROM outcomes WHERE id IN :listed",
+            ids.tolist(),
         )
-        return int(row.scalar_one())
+        found = {
+            row[0]: Lookup(LookupStatus(row[1]), *(text or None for text in row[2:]))
+            for row in rows
+        }
+        return tuple(found[i] for i in ids.tolist())
+
+    def _outcome_ids(self, lookups: Sequence[Lookup]) -> Int64s:
+        """The ids of these outcomes, which are entered where they are new."""
+        contents = [tuple(map(storable, astuple(lookup))) for lookup in lookups]
+        digests = [_digest(content) for content in contents]
+        known = self._known_ids(digests)
+        new = {d: c for d, c in zip(digests, contents, strict=True) if d not in known}
+        if new:
+            names = ("digest", "status", *FIELDS)
+            self.db.run_many(
+                f"""INSERT INTO outcomes ({", ".join(names)})
+                    VALUES ({", ".join(f":{name}" for name in names)})
+                    ON CONFLICT (digest) DO NOTHING""",
+                # In one order everywhere: two that enter the same outcomes wait in turn.
+                [dict(zip(names, (d, *new[d]), strict=True)) for d in sorted(new)],
+            )
+            known |= self._known_ids(sorted(new))
+        return np.array([known[digest] for digest in digests], np.int64)
+
+    def _known_ids(self, digests: Sequence[str]) -> dict[str, int]:
+        rows = self.db.run_listed(
+            "SELECT digest, id FROM outcomes WHERE digest IN :listed", digests
+        )
+        return {row[0]: row[1] for row in rows}
+
+
+def storable(value: str | None) -> str:
+    """The text, without the characters that no database takes: an answer is never lost to one."""
+    return (value or "").replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def _digest(content: tuple[str, ...]) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
+
+
+def _distinct(ids: Int64s) -> Int64s:
+    """The distinct values, ascending: np.unique is many times slower on millions."""
+    ordered = np.sort(ids)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered

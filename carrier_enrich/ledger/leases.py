@@ -26,11 +26,18 @@ MULTI_SLOT = 0
 SINGLE_SLOTS = (1, 2, 3, 4)
 
 
+TAKEN_OVER = (
+    "this run was stopped for longer than its lease, and another may have taken over what it "
+    "held; nothing is lost: run it again"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Leases:
     """Runs and slots of one account."""
 
     db: Database
+    service_id: int
     account_id: int
 
     def begin(self, now: float) -> int:
@@ -59,28 +66,28 @@ class Leases:
                 now=now,
             )
             if beaten.rowcount != 1:
-                raise RunTakenOver(
-                    "this run was stopped for longer than its lease, and another may have taken "
-                    "over what it held; nothing is lost: run it again"
-                )
+                raise RunTakenOver(TAKEN_OVER)
 
     def end(self, run_id: int, now: float) -> None:
         """The run holds nothing any more; its open purchases are anyone's to collect."""
         with self.db.transaction():
-            self.db.run("DELETE FROM slots WHERE run_id = :run", run=run_id)
-            self.db.run(
-                "UPDATE runs SET ended_at = :now WHERE id = :run AND ended_at IS NULL",
-                run=run_id,
-                now=now,
-            )
+            self.db.lock(self.service_id)
+            self._end(run_id, now)
 
     def bury(self, now: float) -> int:
         """End the runs that have died without saying so; how many."""
         with self.db.transaction():
-            self.db.lock(self.account_id)
+            self.db.lock(self.service_id)
+            alive = "account_id = :account AND ended_at IS NULL"
+            # A heartbeat from the future is of a clock that was set back since: it counts from now.
+            self.db.run(
+                f"UPDATE runs SET heartbeat_at = :now WHERE {alive} AND heartbeat_at > :ahead",
+                account=self.account_id,
+                now=now,
+                ahead=now + LEASE_SECONDS,
+            )
             rows = self.db.run(
-                """SELECT id, host, pid, heartbeat_at FROM runs
-                   WHERE account_id = :account AND ended_at IS NULL""",
+                f"SELECT id, host, pid, heartbeat_at FROM runs WHERE {alive}",
                 account=self.account_id,
             ).all()
             host = _host()
@@ -90,16 +97,25 @@ class Leases:
                 if beat < now - LEASE_SECONDS or (its_host == host and not _process_lives(pid))
             ]
             for run in dead:
-                self.end(run, now)
+                self._end(run, now)
             return len(dead)
 
     def take_slot(self, run_id: int, slots: tuple[int, ...]) -> int | None:
-        """The first of these slots that is free, now held by the run; None if none is."""
-        with self.db.transaction():
-            for slot in slots:
+        """The first of these slots that is free, now held by the run; None if none is.
+
+        A slot of a run that has ended is free.
+
+        Raises:
+            RunTakenOver: the run has been declared dead.
+        """
+        for slot in slots:
+            # One transaction each: whoever waits for a slot holds no other meanwhile.
+            with self.db.transaction():
+                check_alive(self.db, run_id, self.account_id)
                 taken = self.db.run(
                     """INSERT INTO slots (account_id, slot, run_id) VALUES (:account, :slot, :run)
-                       ON CONFLICT (account_id, slot) DO NOTHING""",
+                       ON CONFLICT (account_id, slot) DO UPDATE SET run_id = excluded.run_id
+                       WHERE slots.run_id IN (SELECT id FROM runs WHERE ended_at IS NOT NULL)""",
                     account=self.account_id,
                     slot=slot,
                     run=run_id,
@@ -117,6 +133,27 @@ class Leases:
                 slot=slot,
                 run=run_id,
             )
+
+    def _end(self, run_id: int, now: float) -> None:
+        values = {"run": run_id}
+        self.db.run("DELETE FROM slots WHERE run_id = :run", **values)
+        self.db.run("DELETE FROM holds WHERE run_id = :run", **values)
+        self.db.run(
+            "UPDATE runs SET ended_at = :now WHERE id = :run AND ended_at IS NULL",
+            now=now,
+            **values,
+        )
+
+
+def check_alive(db: Database, run_id: int, account_id: int) -> None:
+    """Raise RunTakenOver unless the run goes on; inside a transaction of the caller's."""
+    living = db.run(
+        "SELECT 1 FROM runs WHERE id = :run AND account_id = :account AND ended_at IS NULL",
+        run=run_id,
+        account=account_id,
+    ).scalar()
+    if living is None:
+        raise RunTakenOver(TAKEN_OVER)
 
 
 def _host() -> str:

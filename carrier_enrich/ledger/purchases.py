@@ -5,68 +5,29 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from carrier_enrich.errors import LedgerError, OutOfBalance, OverBudget, PriceUnknown, RunTakenOver
+import numpy as np
+
+from carrier_enrich.errors import LedgerError, RunTakenOver
+from carrier_enrich.ledger.gate import Gate
+from carrier_enrich.ledger.knowledge import storable
+from carrier_enrich.ledger.leases import TAKEN_OVER, check_alive
+from carrier_enrich.ledger.purchase import (
+    COLUMNS,
+    Balance,
+    Budget,
+    Purchase,
+    listing,
+    purchase_of,
+)
 from carrier_enrich.ledger.states import OPEN, State, origins
-from carrier_enrich.model import Answers, BulkTask, Call, CallKind, Product, usd
+from carrier_enrich.model import Answers, BulkTask, Call, CallKind, Lookup, LookupStatus
 
 if TYPE_CHECKING:
     from carrier_enrich.ledger.database import Database
     from carrier_enrich.ledger.knowledge import Knowledge
-
-_COLUMNS = (
-    "id, kind, product, country, count, generation, idempotency_key, highest_cost, charged, "
-    "state, task_id, success_count, excluded_count, created_at, polled_at, note"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Purchase:
-    """One call that is or was bought.
-
-    Amounts are micros of USD, None where the price was not known; moments are seconds since
-    the epoch.
-    """
-
-    id: int
-    kind: CallKind
-    product: Product | None
-    country: str | None
-    count: int
-    generation: int
-    idempotency_key: str
-    highest_cost: int | None
-    charged: int | None
-    state: State
-    task_id: str | None
-    success_count: int | None
-    excluded_count: int | None
-    created_at: float
-    polled_at: float | None
-    note: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Balance:
-    """A balance read: micros, and the moment before its request left."""
-
-    micros: int
-    read_at: float
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """What one run, or several that share a name, may spend at most.
-
-    Attributes:
-        name: purchases under one name count together.
-        cap: micros; None for no cap.
-    """
-
-    name: str
-    cap: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +43,10 @@ class Purchases:
     knowledge: Knowledge
     account_id: int
     service: str
+    gate: Gate = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gate", Gate(self.db, self.account_id))
 
     def intend(
         self, call: Call, body: bytes, *, run_id: int, budget: Budget, balance: Balance, now: float
@@ -104,16 +69,17 @@ class Purchases:
             f"{self.service}\n{call.kind}\n{call.product}\n{call.country}\n".encode() + body
         ).hexdigest()
         with self.db.transaction():
-            self.db.lock(self.account_id)
-            self._check_alive(run_id)
-            self._check_room(call, budget, balance)
+            self._lock()
+            check_alive(self.db, run_id, self.account_id)
+            self._check_claimed(call, run_id)
+            self.gate.check(call, budget, balance)
             generation = 1 + self._count_ended(digest)
             row = self.db.run(
                 f"""INSERT INTO purchases (account_id, run_id, budget, kind, product, country,
                         count, digest, generation, idempotency_key, highest_cost, state, created_at)
                     VALUES (:account, :run, :budget, :kind, :product, :country,
                         :count, :digest, :generation, :key, :highest_cost, :state, :now)
-                    RETURNING {_COLUMNS}""",
+                    RETURNING {COLUMNS}""",
                 account=self.account_id,
                 run=run_id,
                 budget=budget.name,
@@ -128,25 +94,13 @@ class Purchases:
                 state=State.INTENDED,
                 now=now,
             ).one()
-            purchase = _purchase(row)
+            purchase = purchase_of(row)
             self.db.run(
                 "INSERT INTO payloads (purchase_id, body) VALUES (:id, :body)",
                 id=purchase.id,
                 body=zlib.compress(body, 1),
             )
-            self.db.put_numbers(call.numbers)
-            claimed = self.db.run(
-                """UPDATE claims SET purchase_id = :id
-                   WHERE service_id = :service AND run_id = :run AND purchase_id IS NULL
-                     AND number IN (SELECT number FROM asked)""",
-                id=purchase.id,
-                service=self.knowledge.service_id,
-                run=run_id,
-            ).rowcount
-            if claimed != len(call.numbers):
-                raise LedgerError(
-                    f"{len(call.numbers) - claimed} numbers of a call are not claimed by this run"
-                )
+            self.knowledge.holds.add(call.numbers, purchase_id=purchase.id)
         return purchase
 
     def submitted(self, purchase: Purchase, task: BulkTask, now: float) -> Purchase:
@@ -155,9 +109,8 @@ class Purchases:
         return self._move(
             purchase,
             State.SUBMITTED,
-            "task_id = :task, responded_at = :now, polled_at = :now",
-            task=task.id,
-            now=now,
+            task_id=task.id,
+            polled_at=now,
         )
 
     def may_poll(self, purchase: Purchase, now: float, interval: float) -> bool:
@@ -182,9 +135,8 @@ class Purchases:
         return self._move(
             purchase,
             State.FINISHED,
-            "success_count = :success, excluded_count = :excluded",
-            success=task.success_cnt,
-            excluded=task.excluded,
+            success_count=task.success_cnt,
+            excluded_count=task.excluded,
         )
 
     def failed(self, purchase: Purchase, now: float) -> Purchase:
@@ -214,49 +166,96 @@ class Purchases:
         is knowledge all the same; the purchase stays as it is.
         """
         with self.db.transaction():
+            self._lock()
             current = self.get(purchase.id)
             self.knowledge.write(answers, purchase_id=purchase.id, now=now)
-            if current.state in (State.CHARGE_UNKNOWN, State.COLLECTED):
+            closed = current.state in (State.CHARGE_UNKNOWN, State.COLLECTED)
+            if closed or current.run_id != purchase.run_id:
                 return current
             return self._close(purchase, State.COLLECTED, now, charged=charged, note=note)
 
-    def get(self, purchase_id: int) -> Purchase:
-        """A purchase as it stands now."""
+    def give_up(self, purchase_id: int, now: float) -> Purchase:
+        """The user's decision that an open purchase is lost: it is closed, and never asked again.
+
+        A call that may never have arrived ends as charge_unknown, and its numbers are free to
+        be bought again. A task that the service has taken is paid for: it is collected at its
+        highest cost, with charge_unknown as the answer for each of its numbers.
+
+        Raises:
+            LedgerError: the account has no such open purchase, or a run is still at work on it.
+        """
+        note = "given up by the user"
         with self.db.transaction():
-            return _purchase(
-                self.db.run(
-                    f"SELECT {_COLUMNS} FROM purchases WHERE id = :id",
-                    id=purchase_id,
-                ).one()
+            self._lock()
+            purchase = self.get(purchase_id)
+            if purchase.state not in OPEN:
+                raise LedgerError(f"purchase {purchase_id} is {purchase.state}: nothing to give up")
+            ended = self.db.run(
+                "SELECT ended_at FROM runs WHERE id = :run", run=purchase.run_id
+            ).scalar_one()
+            if ended is None:
+                raise LedgerError(f"a run is at work on purchase {purchase_id}: stop it first")
+            if purchase.state is State.INTENDED:
+                return self.charge_unknown(purchase, note, now)
+            if purchase.state is State.SUBMITTED:
+                purchase = self._move(purchase, State.FINISHED)
+            numbers = self.knowledge.holds.of_purchase(purchase_id)
+            codes = np.zeros(len(numbers), np.int32)
+            answers = Answers(numbers, codes, (Lookup(LookupStatus.CHARGE_UNKNOWN),))
+            return self.collected(
+                purchase, answers, charged=purchase.highest_cost, now=now, note=note
             )
+
+    def get(self, purchase_id: int) -> Purchase:
+        """A purchase of the account as it stands now.
+
+        Raises:
+            LedgerError: the account has no such purchase.
+        """
+        with self.db.snapshot():
+            found = self._listed("id = :id", id=purchase_id)
+        if not found:
+            raise LedgerError(f"this account has no purchase {purchase_id}")
+        return found[0]
 
     def body(self, purchase: Purchase) -> bytes:
         """The bytes of an open purchase, exactly as they were intended."""
-        with self.db.transaction():
+        with self.db.snapshot():
             row = self.db.run(
                 "SELECT body FROM payloads WHERE purchase_id = :id", id=purchase.id
             ).one_or_none()
         if row is None:
-            raise LedgerError(f"purchase {purchase.id} is {purchase.state}: its bytes are gone")
+            raise LedgerError(f"purchase {purchase.id} is closed: its bytes are gone")
         return zlib.decompress(row[0])
 
     def open(self) -> list[Purchase]:
         """Every purchase of the account that is not at its end, oldest first."""
-        return self._listed(f"state IN ({_listing(OPEN)})")
+        with self.db.snapshot():
+            return self._listed(f"state IN ({listing(OPEN)})")
 
     def adopt(self, run_id: int, kinds: Sequence[CallKind]) -> list[Purchase]:
-        """Take over the open purchases of runs that have ended, with their claims."""
-        orphaned = f"""account_id = :account AND state IN ({_listing(OPEN)})
-            AND kind IN ({_listing(kinds)})
+        """Take over the open purchases of runs that have ended.
+
+        Raises:
+            RunTakenOver: the run itself has been declared dead.
+        """
+        if not kinds:
+            return []
+        orphaned = f"""state IN ({listing(OPEN)}) AND kind IN ({listing(kinds)})
             AND run_id IN (SELECT id FROM runs WHERE ended_at IS NOT NULL)"""
+        with self.db.snapshot():
+            # Looked for often, found seldom: only what is found is worth the lock.
+            if not self._listed(orphaned):
+                return []
         with self.db.transaction():
-            self.db.lock(self.account_id)
+            self._lock()
+            check_alive(self.db, run_id, self.account_id)
             found = self._listed(orphaned)
             for purchase in found:
-                values = {"run": run_id, "id": purchase.id}
-                self.db.run("UPDATE purchases SET run_id = :run WHERE id = :id", **values)
-                self.db.run("UPDATE claims SET run_id = :run WHERE purchase_id = :id", **values)
-        return found
+                self.db.run(
+                    "UPDATE purchases SET run_id = :run WHERE id = :id", run=run_id, id=purchase.id
+                )
+        return [replace(purchase, run_id=run_id) for purchase in found]
 
     def balance_read(self, balance: Balance, run_id: int) -> None:
         """Keep a balance read."""
@@ -272,25 +271,11 @@ class Purchases:
 
     def room(self, budget: Budget, balance: Balance) -> int:
         """Micros that may be spent now under both the cap and the balance."""
-        with self.db.transaction():
-            left = balance.micros - self._exposed(balance)
-            if budget.cap is not None:
-                left = min(left, budget.cap - self.spent(budget.name))
-            return max(0, left)
+        return self.gate.room(budget, balance)
 
     def spent(self, budget: str) -> int:
         """Micros that purchases under a budget's name have cost or may still cost."""
-        with self.db.transaction():
-            row = self.db.run(
-                f"""SELECT COALESCE(SUM(CASE
-                        WHEN state IN ({_listing((State.REFUSED, State.FAILED))}) THEN 0
-                        WHEN state = :collected THEN COALESCE(charged, highest_cost, 0)
-                        ELSE COALESCE(highest_cost, 0) END), 0)
-                    FROM purchases WHERE budget = :budget""",
-                collected=State.COLLECTED,
-                budget=budget,
-            )
-            return int(row.scalar_one())
+        return self.gate.spent(budget)
 
     def experience(self) -> dict[CallKind, float]:
         """Seconds that a call of each kind took on average, of those that were collected."""
@@ -303,43 +288,19 @@ class Purchases:
             )
             return {CallKind(row[0]): float(row[1]) for row in rows}
 
-    def _check_alive(self, run_id: int) -> None:
-        ended = self.db.run("SELECT ended_at FROM runs WHERE id = :run", run=run_id).scalar_one()
-        if ended is not None:
-            raise RunTakenOver("this run was taken over by another; nothing is lost: run it again")
+    def _lock(self) -> None:
+        self.db.lock(self.knowledge.service_id)
 
-    def _check_room(self, call: Call, budget: Budget, balance: Balance) -> None:
-        cost = call.highest_cost
-        if budget.cap is not None:
-            if cost is None:
-                raise PriceUnknown(
-                    f"the price of a {call.kind} is not known, so the cap can't be kept: set its "
-                    "price, or give no cap"
-                )
-            spent = self.spent(budget.name)
-            if spent + cost > budget.cap:
-                raise OverBudget(
-                    f"{len(call.numbers)} numbers may cost {usd(cost)}; {usd(spent)} of the cap "
-                    f"of {usd(budget.cap)} is spent"
-                )
-        exposed = self._exposed(balance)
-        if exposed + (cost or 0) > balance.micros or balance.micros <= 0:
-            raise OutOfBalance(
-                f"{len(call.numbers)} numbers may cost {usd(cost or 0)}; the balance is "
-                f"{usd(balance.micros)}, of which {usd(exposed)} may go to calls under way"
+    def _check_claimed(self, call: Call, run_id: int) -> None:
+        holds = self.knowledge.holds
+        mine = holds.claimed_by(run_id, call.numbers) & ~holds.in_purchases(call.numbers)
+        if not len(mine):
+            raise LedgerError("a call without numbers")
+        if not mine.all():
+            raise LedgerError(
+                f"{int((~mine).sum())} numbers of a call are not claimed by this run, or are "
+                "being bought already"
             )
-
-    def _exposed(self, balance: Balance) -> int:
-        """Micros that may still go and that the balance, as it was read, does not show."""
-        row = self.db.run(
-            f"""SELECT COALESCE(SUM(highest_cost), 0) FROM purchases
-                WHERE account_id = :account
-                  AND state NOT IN ({_listing((State.REFUSED, State.FAILED))})
-                  AND (responded_at IS NULL OR responded_at >= :read_at)""",
-            account=self.account_id,
-            read_at=balance.read_at,
-        )
-        return int(row.scalar_one())
 
     def _count_ended(self, digest: str) -> int:
         """How often these very bytes were bought to an end; each needs a key of its own.
@@ -349,7 +310,7 @@ class Purchases:
         ended = (State.COLLECTED, State.FAILED, State.CHARGE_UNKNOWN)
         row = self.db.run(
             f"""SELECT COUNT(*) FROM purchases WHERE account_id = :account AND digest = :digest
-                AND state IN ({_listing(ended)})""",
+                AND state IN ({listing(ended)})""",
             account=self.account_id,
             digest=digest,
         )
@@ -359,58 +320,45 @@ class Purchases:
         self, purchase: Purchase, state: State, now: float, *, charged: int | None, note: str | None
     ) -> Purchase:
         with self.db.transaction():
+            self._lock()
             moved = self._move(
                 purchase,
                 state,
-                """charged = :charged, note = :note, closed_at = :now,
-                   responded_at = COALESCE(responded_at, :now)""",
                 charged=charged,
-                note=note,
-                now=now,
+                note=None if note is None else storable(note),
+                closed_at=now,
             )
             self.db.run("DELETE FROM payloads WHERE purchase_id = :id", id=purchase.id)
-            if state is State.COLLECTED:
-                self.db.run("DELETE FROM claims WHERE purchase_id = :id", id=purchase.id)
-            else:
-                self.db.run(
-                    "UPDATE claims SET purchase_id = NULL WHERE purchase_id = :id", id=purchase.id
-                )
+            self.db.run("DELETE FROM holds WHERE purchase_id = :id", id=purchase.id)
             return moved
 
-    def _move(self, purchase: Purchase, state: State, changes: str, **values: object) -> Purchase:
+    def _move(self, purchase: Purchase, state: State, **changes: object) -> Purchase:
         with self.db.transaction():
+            # A check's cost shows in the balance from its end on, a task's from its submit on.
+            response = changes.get("closed_at", changes.get("polled_at"))
+            names = ", ".join(f"{name} = :{name}" for name in ("state", *changes))
             row = self.db.run(
-                f"""UPDATE purchases SET state = :state, {changes}
-                    WHERE id = :id AND state IN ({_listing(origins(state))})
-                    RETURNING {_COLUMNS}""",
+                f"""UPDATE purchases SET {names}, responded_at = COALESCE(responded_at, :response)
+                    WHERE id = :id AND run_id = :run AND state IN ({listing(origins(state))})
+                    RETURNING {COLUMNS}""",
                 id=purchase.id,
+                run=purchase.run_id,
                 state=state,
-                **values,
+                response=response,
+                **changes,
             ).one_or_none()
-            if row is None:
-                raise LedgerError(
-                    f"purchase {purchase.id} can't go from {self.get(purchase.id).state} to {state}"
-                )
-            return _purchase(row)
+            if row is not None:
+                return purchase_of(row)
+            current = self.get(purchase.id)
+            if current.run_id != purchase.run_id:
+                raise RunTakenOver(TAKEN_OVER)
+            raise LedgerError(f"purchase {purchase.id} can't go from {current.state} to {state}")
 
-    def _listed(self, condition: str) -> list[Purchase]:
-        with self.db.transaction():
-            rows = self.db.run(
-                f"SELECT {_COLUMNS} FROM purchases WHERE {condition} "
-                + ("" if ":account" in condition else "AND account_id = :account ")
-                + "ORDER BY id",
-                account=self.account_id,
-            )
-            return [_purchase(row) for row in rows]
-
-
-def _listing(words: Sequence[str]) -> str:
-    return ", ".join(f"'{word}'" for word in words)
-
-
-def _purchase(row: Sequence[object]) -> Purchase:
-    values = dict(zip(_COLUMNS.split(", "), row, strict=True))
-    values["kind"] = CallKind(str(values["kind"]))
-    values["state"] = State(str(values["state"]))
-    values["product"] = Product(str(values["product"])) if values["product"] else None
-    return Purchase(**values)  # type: ignore[arg-type]  # the columns are the fields, by name
+    def _listed(self, condition: str, **values: object) -> list[Purchase]:
+        rows = self.db.run(
+            f"SELECT {COLUMNS} FROM purchases WHERE account_id = :account AND {condition} "
+            "ORDER BY id",
+            account=self.account_id,
+            **values,
+        )
+        return [purchase_of(row) for row in rows]

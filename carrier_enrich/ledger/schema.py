@@ -33,17 +33,17 @@ STEPS: tuple[tuple[str, ...], ...] = (
             service_id BIGINT NOT NULL REFERENCES services
         )""",
         # The distinct things that the service says of numbers: few, where numbers are many.
-        # Empty text stands for null, so that UNIQUE holds on both databases.
+        # Empty text stands for null; the digest tells them apart, however long they are.
         """CREATE TABLE outcomes (
             id {serial},
+            digest TEXT NOT NULL UNIQUE,
             status TEXT NOT NULL,
             carrier TEXT NOT NULL,
             underlying_carrier TEXT NOT NULL,
             number_type TEXT NOT NULL,
             country_code TEXT NOT NULL,
             region TEXT NOT NULL,
-            city TEXT NOT NULL,
-            UNIQUE (status, carrier, underlying_carrier, number_type, country_code, region, city)
+            city TEXT NOT NULL
         )""",
         """CREATE TABLE lookups (
             service_id BIGINT NOT NULL,
@@ -100,15 +100,21 @@ STEPS: tuple[tuple[str, ...], ...] = (
             purchase_id BIGINT PRIMARY KEY REFERENCES purchases,
             body {bytes} NOT NULL
         )""",
-        """CREATE TABLE claims (
-            service_id BIGINT NOT NULL,
-            number BIGINT NOT NULL,
-            run_id BIGINT NOT NULL,
-            purchase_id BIGINT,
-            PRIMARY KEY (service_id, number)
-        ){clustered}""",
-        "CREATE INDEX claims_run ON claims (run_id)",
-        "CREATE INDEX claims_purchase ON claims (purchase_id)",
+        # Numbers that are taken, in ascending blocks of 64-bit integers: what a run has claimed
+        # (purchase_id is null), and what an open purchase is buying (run_id is null). As rows
+        # they would be written, changed and deleted once for every number.
+        """CREATE TABLE holds (
+            id {serial},
+            service_id BIGINT NOT NULL REFERENCES services,
+            run_id BIGINT REFERENCES runs,
+            purchase_id BIGINT REFERENCES purchases,
+            first_number BIGINT NOT NULL,
+            last_number BIGINT NOT NULL,
+            numbers {bytes} NOT NULL
+        )""",
+        "CREATE INDEX holds_service ON holds (service_id, first_number)",
+        "CREATE INDEX holds_run ON holds (run_id)",
+        "CREATE INDEX holds_purchase ON holds (purchase_id)",
         """CREATE TABLE slots (
             account_id BIGINT NOT NULL,
             slot BIGINT NOT NULL,

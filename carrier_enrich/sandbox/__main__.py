@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 from carrier_enrich.sandbox.config import SandboxConfig
-from carrier_enrich.sandbox.server import serve
 
 
 def main() -> None:
@@ -28,6 +27,8 @@ def main() -> None:
         config = SandboxConfig.of(values)
     except (ValueError, TypeError) as error:
         parser.error(f"--config: {error}")
+    from carrier_enrich.sandbox.server import serve
+
     serve(config, port=given.port, on_ready=_announce)
 
 

@@ -8,14 +8,12 @@ compare what arrived with what must have been answered.
 
 from __future__ import annotations
 
+import functools
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import phonenumbers
-from phonenumbers.carrierdata import CARRIER_DATA, CARRIER_LONGEST_PREFIX
-from phonenumbers.geodata import GEOCODE_DATA, GEOCODE_LONGEST_PREFIX
-from phonenumbers.geodata.locale import LOCALE_DATA
 
 from carrier_enrich.sandbox.numbering import Plan, plan_of, split
 
@@ -51,7 +49,30 @@ class Allocation:
     city: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """English names by the leading digits of a number; the longest prefix decides."""
+
+    carriers: Mapping[str, Mapping[str, str]]
+    places: Mapping[str, Mapping[str, str]]
+    countries: Mapping[str, Mapping[str, str]]
+    longest_carrier: int
+    longest_place: int
+
+
 UNREGISTERED = Allocation(registered=False)
+
+
+@functools.cache
+def load_tables() -> _Tables:
+    """The tables of `phonenumbers`; most of what a sandbox loads, so not before they are used."""
+    from phonenumbers.carrierdata import CARRIER_DATA, CARRIER_LONGEST_PREFIX
+    from phonenumbers.geodata import GEOCODE_DATA, GEOCODE_LONGEST_PREFIX
+    from phonenumbers.geodata.locale import LOCALE_DATA
+
+    return _Tables(
+        CARRIER_DATA, GEOCODE_DATA, LOCALE_DATA, CARRIER_LONGEST_PREFIX, GEOCODE_LONGEST_PREFIX
+    )
 
 
 def allocation_of(number: str) -> Allocation:
@@ -88,7 +109,8 @@ def is_undetermined(number: str, share: float) -> bool:
 def _known_carrier(digits: str, plan: Plan) -> str:
     if plan.number_type not in _MOBILE_TYPES:
         return ""
-    return _longest_prefix(CARRIER_DATA, CARRIER_LONGEST_PREFIX, digits)
+    tables = load_tables()
+    return _longest_prefix(tables.carriers, tables.longest_carrier, digits)
 
 
 def _settled_type(number_type: str, block: int, *, has_carrier: bool) -> str:
@@ -117,7 +139,8 @@ def _place(digits: str, plan: Plan) -> tuple[str, str]:
     """Region and city: of "Boston, MA" they are "MA" and "Boston"."""
     if plan.number_type not in _PLACED_TYPES:
         return "", ""
-    place = _longest_prefix(GEOCODE_DATA, GEOCODE_LONGEST_PREFIX, _without_mobile_token(digits))
+    tables = load_tables()
+    place = _longest_prefix(tables.places, tables.longest_place, _without_mobile_token(digits))
     if not place:
         return _country_name(plan.country), ""
     city, comma, region = place.rpartition(", ")
@@ -145,6 +168,6 @@ def _longest_prefix(table: Mapping[str, Mapping[str, str]], longest: int, digits
 
 
 def _country_name(country: str) -> str:
-    names = LOCALE_DATA.get(country, {})
+    names = load_tables().countries.get(country, {})
     name = str(names.get("en", ""))
     return str(names.get(name[1:], "")) if name.startswith("*") else name

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import secrets
+import threading
 from array import array
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,12 +14,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from carrier_enrich.sandbox.allocation import is_undetermined
+from carrier_enrich.sandbox.allocation import is_undetermined, load_tables
 from carrier_enrich.sandbox.config import SandboxConfig
 from carrier_enrich.sandbox.limits import IDEMPOTENCY_KEY_CHARACTERS, NUMBERS_PER_BULK_TASK
 from carrier_enrich.sandbox.numbering import is_country
 from carrier_enrich.sandbox.refusals import BAD_REQUEST, NO_BALANCE, QUOTA, Refused
-from carrier_enrich.sandbox.result_files import load_rows, rows_of, save_rows
+from carrier_enrich.sandbox.result_files import Row, load_rows, rows_of, save_rows
 from carrier_enrich.sandbox.store import Counts, Store, StoredTask
 from carrier_enrich.sandbox.task_files import (
     Sorting,
@@ -70,15 +72,18 @@ class BulkTasks:
         self._folder = folder
         self._clock = clock
         self._worker = ThreadPoolExecutor(1, "sandbox-bulk")
+        self._closing = threading.Event()
         self._works: dict[str, asyncio.Future[_Work]] = {}
 
     def resume(self) -> None:
         """Take up the work of tasks that an earlier process left open."""
+        self._worker.submit(load_tables)
         for task in self._store.open_tasks():
             self._start(task)
 
     def close(self) -> None:
         """Stop working; what is open stays open."""
+        self._closing.set()
         self._worker.shutdown(wait=True, cancel_futures=True)
 
     async def submit(
@@ -180,7 +185,7 @@ class BulkTasks:
             save_rows(path, rows_of(self._store.answered(task.id)))
         return path
 
-    def rows(self, task: StoredTask) -> list[tuple[str, ...]]:
+    def rows(self, task: StoredTask) -> list[Row]:
         """The rows of a finished task."""
         return list(load_rows(self.rows_path(task)))
 
@@ -198,7 +203,9 @@ class BulkTasks:
         sorting = script.after_exclusion(_sorted(task, lines_of(file), config))
         share = config.undetermined_share
         answered = array("q", (n for n in sorting.numbers if not is_undetermined(str(n), share)))
-        save_rows(self._rows_path(task.id), rows_of(answered))
+        # a sandbox that ends does not wait for half a million rows, and nobody reads them then
+        rows = itertools.takewhile(lambda _: not self._closing.is_set(), rows_of(answered))
+        save_rows(self._rows_path(task.id), rows)
         total = len(sorting.numbers) + sorting.unchecked
         counts = Counts(
             total=total,

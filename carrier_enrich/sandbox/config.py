@@ -65,7 +65,8 @@ class SandboxConfig:
         result_columns: columns of result files, in order; ``result_header`` is their case.
         result_plus: identifiers in result files carry a plus sign.
         zip_members: files in a ZIP result, each with ``zip_member_suffix``.
-        state_path: a SQLite file that outlives the process; None keeps all in memory.
+        state_path: a SQLite file that outlives the process, with a folder for result files
+            beside it; None keeps all in memory.
         idle_exit_seconds: a process that serves this config ends when nobody called for so long.
 
     Raises:

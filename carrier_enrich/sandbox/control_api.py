@@ -9,7 +9,7 @@ from typing import Any
 
 from carrier_enrich.sandbox.fault_kinds import fault_of
 from carrier_enrich.sandbox.replies import Reply, plain
-from carrier_enrich.sandbox.report import report_of
+from carrier_enrich.sandbox.report import charges_of, report_of
 from carrier_enrich.sandbox.service import Service, account_of
 
 Handler = Callable[[Service, Mapping[str, str], Mapping[str, Any]], Awaitable[Any]]
@@ -22,16 +22,17 @@ async def handled(
     try:
         values = json.loads(body or b"{}")
         if not isinstance(values, Mapping):
-            return _json({"error": "the body must be a JSON object"}, status=400)
-        return _json(await handle(service, query, values))
+            return await _json({"error": "the body must be a JSON object"}, status=400)
+        return await _json(await handle(service, query, values))
     except (ValueError, TypeError, KeyError, IndexError) as error:
-        return _json({"error": str(error)}, status=400)
+        return await _json({"error": str(error)}, status=400)
 
 
 async def _report(service: Service, query: Mapping[str, str], _: Mapping[str, Any]) -> Any:
     service.bulk.settle()
     summary = query.get("summary", "0") not in ("", "0")
-    return await asyncio.to_thread(report_of, service, summary=summary)
+    charges = await asyncio.to_thread(charges_of, service.store)
+    return report_of(service, charges, summary=summary)
 
 
 async def _requests(service: Service, _: Mapping[str, str], __: Mapping[str, Any]) -> Any:
@@ -71,8 +72,10 @@ async def _finish(service: Service, _: Mapping[str, str], __: Mapping[str, Any])
     return {"open": len(service.store.open_tasks())}
 
 
-def _json(value: Any, *, status: int = 200) -> Reply:
-    return plain(json.dumps(value).encode(), "application/json", status=status)
+async def _json(value: Any, *, status: int = 200) -> Reply:
+    # half a million charges take a while, and other callers shall not wait for them
+    body = await asyncio.to_thread(lambda: json.dumps(value).encode())
+    return plain(body, "application/json", status=status)
 
 
 ROUTES: tuple[tuple[str, str, Handler], ...] = (

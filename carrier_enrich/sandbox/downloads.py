@@ -16,7 +16,7 @@ from carrier_enrich.sandbox.faults import Fault, FaultBook, Stage
 from carrier_enrich.sandbox.links import Links
 from carrier_enrich.sandbox.replies import FileBody, Reply, file, plain
 from carrier_enrich.sandbox.result_files import media_of, suffix_of, write_result
-from carrier_enrich.sandbox.spoiled_files import TRANSFER_KINDS, spoiled_file
+from carrier_enrich.sandbox.spoiled_files import TRANSFER_KINDS, Asked, spoiled_file
 from carrier_enrich.sandbox.store import Store, StoredTask
 
 _GONE = 410
@@ -80,8 +80,8 @@ class Downloads:
         return path
 
     def _spoiled(self, task: StoredTask, fault: Fault) -> bytes:
-        rows = list(self._bulk.rows(task))
-        return spoiled_file(fault.kind, fault.options, rows, task.product, self._config())
+        rows = self._bulk.rows(task)
+        return spoiled_file(fault.kind, Asked(rows, task.product, self._config(), fault.options))
 
     def _transferred(self, fault: Fault, whole: Reply, token: str) -> Reply:
         if fault.kind == "link_expired":

@@ -66,7 +66,7 @@ def fault_of(asked: Mapping[str, Any]) -> Fault:
         raise ValueError(f"{name} has no option {', '.join(sorted(unknown))}; known: {known}")
     if options.get("as", EXCLUSIONS[0]) not in EXCLUSIONS:
         raise ValueError(f"as must be one of {', '.join(EXCLUSIONS)}")
-    if times is not None and type(times) is not int or type(after) is not int:
+    if (times is not None and type(times) is not int) or type(after) is not int:
         raise ValueError("times must be a whole number or null, after a whole number")
     complete = {**kind.options, **options}
     return Fault(on, name, _stage(kind, on, complete), complete, times, after)
@@ -88,19 +88,19 @@ def _stage(kind: Kind, on: str, options: Mapping[str, Any]) -> Stage:
     return kind.stage
 
 
-def _reset(_: Reply | None, __: Mapping[str, Any], ___: Scene) -> Reply:
+def _reset(_reply: Reply | None, _options: Mapping[str, Any], _scene: Scene) -> Reply:
     return Reply(0, (), 0, {}, reset=True)
 
 
-def _html(_: Reply | None, options: Mapping[str, Any], __: Scene) -> Reply:
+def _html(_reply: Reply | None, options: Mapping[str, Any], _scene: Scene) -> Reply:
     return plain(_HTML, "text/html", status=options["http"])
 
 
-def _empty(_: Reply | None, options: Mapping[str, Any], __: Scene) -> Reply:
+def _empty(_reply: Reply | None, options: Mapping[str, Any], _scene: Scene) -> Reply:
     return plain(b"", "application/json", status=options["http"])
 
 
-def _cut(reply: Reply | None, options: Mapping[str, Any], __: Scene) -> Reply:
+def _cut(reply: Reply | None, options: Mapping[str, Any], _scene: Scene) -> Reply:
     whole = _given(reply)
     body = b"".join(whole.body)
     kept = body[: int(len(body) * options["keep"])]
@@ -108,7 +108,7 @@ def _cut(reply: Reply | None, options: Mapping[str, Any], __: Scene) -> Reply:
     return replace(whole, body=(kept,), length=length)
 
 
-def _code(_: Reply | None, options: Mapping[str, Any], scene: Scene) -> Reply:
+def _code(_reply: Reply | None, options: Mapping[str, Any], scene: Scene) -> Reply:
     retry_after = options["retry_after"]
     if isinstance(retry_after, (int, float)):
         form = options["retry_after_form"] or scene.retry_after_form
@@ -118,31 +118,31 @@ def _code(_: Reply | None, options: Mapping[str, Any], scene: Scene) -> Reply:
     return enveloped(envelope, status=options["http"], headers=headers)
 
 
-def _redirect(_: Reply | None, options: Mapping[str, Any], scene: Scene) -> Reply:
+def _redirect(_reply: Reply | None, options: Mapping[str, Any], scene: Scene) -> Reply:
     location = options["location"] or scene.elsewhere + scene.path
     return plain(b"", "text/plain", status=options["http"], headers={"Location": location})
 
 
-def _drip(reply: Reply | None, options: Mapping[str, Any], __: Scene) -> Reply:
+def _drip(reply: Reply | None, options: Mapping[str, Any], _scene: Scene) -> Reply:
     return replace(_given(reply), drip_seconds=options["seconds"])
 
 
-def _data_null(reply: Reply | None, _: Mapping[str, Any], __: Scene) -> Reply:
+def _data_null(reply: Reply | None, _options: Mapping[str, Any], _scene: Scene) -> Reply:
     return enveloped({**_envelope(reply), "data": None})
 
 
-def _data_missing(reply: Reply | None, _: Mapping[str, Any], __: Scene) -> Reply:
+def _data_missing(reply: Reply | None, _options: Mapping[str, Any], _scene: Scene) -> Reply:
     return enveloped({k: v for k, v in _envelope(reply).items() if k != "data"})
 
 
-def _wrong_length(reply: Reply | None, options: Mapping[str, Any], __: Scene) -> Reply:
+def _wrong_length(reply: Reply | None, options: Mapping[str, Any], _scene: Scene) -> Reply:
     results = _results(reply)
     if options["by"] < 0:
         return _with_results(reply, results[: options["by"]])
     return _with_results(reply, results + results[-1:] * options["by"])
 
 
-def _wrong_echo(reply: Reply | None, _: Mapping[str, Any], __: Scene) -> Reply:
+def _wrong_echo(reply: Reply | None, _options: Mapping[str, Any], _scene: Scene) -> Reply:
     data = _envelope(reply)["data"]
     if "results" in data:
         results = _results(reply)
@@ -150,16 +150,16 @@ def _wrong_echo(reply: Reply | None, _: Mapping[str, Any], __: Scene) -> Reply:
     return enveloped({**_envelope(reply), "data": _renumbered(data)})
 
 
-def _shuffled(reply: Reply | None, _: Mapping[str, Any], __: Scene) -> Reply:
+def _shuffled(reply: Reply | None, _options: Mapping[str, Any], _scene: Scene) -> Reply:
     return _with_results(reply, _results(reply)[::-1])
 
 
-def _doubled(reply: Reply | None, _: Mapping[str, Any], __: Scene) -> Reply:
+def _doubled(reply: Reply | None, _options: Mapping[str, Any], _scene: Scene) -> Reply:
     results = _results(reply)
     return _with_results(reply, [*results[:-1], results[0]])
 
 
-def _still_preparing(reply: Reply | None, options: Mapping[str, Any], __: Scene) -> Reply:
+def _still_preparing(reply: Reply | None, options: Mapping[str, Any], _scene: Scene) -> Reply:
     data = dict(_envelope(reply)["data"])
     return enveloped({**_envelope(reply), "data": unsettled(data, options["status"])})
 
@@ -201,7 +201,10 @@ def _renumbered(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {**entry, "identifier": identifier[:-1] + ("1" if identifier[-1] == "0" else "0")}
 
 
+#: Whether the request was served and charged before its answer was replaced.
 _PROCESSED = {"processed": False}
+#: Of a scripted error: a number of seconds is told in the form asked for, a text as it is.
+_ENVELOPE = {"msg": "scripted", "http": 200, "retry_after": None, "retry_after_form": None}
 
 KINDS: Mapping[str, Kind] = {
     "reset_before": Kind(Stage.BEFORE, ENDPOINTS, {}, _reset),
@@ -215,32 +218,8 @@ KINDS: Mapping[str, Kind] = {
     "wrong_echo": Kind(Stage.AFTER, _CHECKS, {}, _wrong_echo),
     "shuffled": Kind(Stage.AFTER, _MULTI, {}, _shuffled),
     "doubled": Kind(Stage.AFTER, _MULTI, {}, _doubled),
-    "code": Kind(
-        Stage.BEFORE,
-        _API,
-        {
-            "code": 50300,
-            "msg": "scripted",
-            "http": 200,
-            "retry_after": None,
-            "retry_after_form": None,
-            **_PROCESSED,
-        },
-        _code,
-    ),
-    "unknown_code": Kind(
-        Stage.BEFORE,
-        _API,
-        {
-            "code": 59999,
-            "msg": "scripted",
-            "http": 200,
-            "retry_after": None,
-            "retry_after_form": None,
-            **_PROCESSED,
-        },
-        _code,
-    ),
+    "code": Kind(Stage.BEFORE, _API, {"code": 50300, **_ENVELOPE, **_PROCESSED}, _code),
+    "unknown_code": Kind(Stage.BEFORE, _API, {"code": 59999, **_ENVELOPE, **_PROCESSED}, _code),
     "redirect": Kind(
         Stage.BEFORE, ENDPOINTS, {"http": 307, "location": None, **_PROCESSED}, _redirect
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,12 @@ _SPECIAL_TYPES = (
     "uan",
     "voicemail",
 )
+_LINE_TYPES = ("fixed_line", "mobile")
+_EITHER = "fixed_line_or_mobile"
+_ALL_TYPES = (*_SPECIAL_TYPES, *_LINE_TYPES, _EITHER)
+
+#: A pattern that nothing matches.
+_NOTHING = r"(?!)"
 
 #: A calling code has at most three digits, an E.164 number at most fifteen.
 _CALLING_CODE_DIGITS = 3
@@ -48,63 +55,61 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pattern:
-    lengths: frozenset[int]
-    national: re.Pattern[str]
-
-    @classmethod
-    def of(cls, desc: Any) -> _Pattern | None:
-        if desc is None or not desc.national_number_pattern:
-            return None
-        return cls(frozenset(desc.possible_length), re.compile(desc.national_number_pattern))
-
-    def fits(self, national: str) -> bool:
-        if self.lengths and len(national) not in self.lengths:
-            return False
-        return self.national.fullmatch(national) is not None
-
-
-@dataclass(frozen=True, slots=True)
 class _Region:
+    """One country's patterns, joined to one per length of the national number.
+
+    The alternatives of `types` stand in the order in which `phonenumbers` tries them, so the
+    group that matched is the line type.
+    """
+
     code: str
     leading: re.Pattern[str] | None
     lengths: frozenset[int]
-    general: _Pattern | None
-    special: tuple[tuple[str, _Pattern], ...]
-    fixed: _Pattern | None
-    mobile: _Pattern | None
-    one_pattern: bool
+    general: re.Pattern[str]
+    types: Mapping[int, re.Pattern[str]]
+    mobile: Mapping[int, re.Pattern[str]]
+    plans: Mapping[str, Plan]
 
     @classmethod
     def of(cls, metadata: Any) -> _Region:
-        special = ((name, _Pattern.of(getattr(metadata, name))) for name in _SPECIAL_TYPES)
         general = metadata.general_desc
-        leading = metadata.leading_digits
+        lengths = [length for length in general.possible_length if length > 0]
+        country = "" if metadata.id == _NO_COUNTRY else metadata.id
         return cls(
             code=metadata.id,
-            leading=re.compile(leading) if leading else None,
-            lengths=frozenset((*general.possible_length, *general.possible_length_local_only)),
-            general=_Pattern.of(general),
-            special=tuple((name, pattern) for name, pattern in special if pattern),
-            fixed=_Pattern.of(metadata.fixed_line),
-            mobile=_Pattern.of(metadata.mobile),
-            one_pattern=bool(metadata.same_mobile_and_fixed_line_pattern),
+            leading=re.compile(metadata.leading_digits) if metadata.leading_digits else None,
+            lengths=frozenset((*lengths, *general.possible_length_local_only)),
+            general=re.compile(general.national_number_pattern or ""),
+            types={n: _joined(metadata, (*_SPECIAL_TYPES, *_LINE_TYPES), n) for n in lengths},
+            mobile={n: _joined(metadata, ("mobile",), n) for n in lengths},
+            plans={name: Plan(country, name) for name in _ALL_TYPES},
         )
 
-    def number_type(self, national: str) -> str | None:
-        """The line type, None where the number is not valid in this region."""
-        if self.general is None or not self.general.fits(national):
+    def plan(self, national: str) -> Plan | None:
+        """The verdict on a national number, None where it is not valid in this region."""
+        types = self.types.get(len(national))
+        if types is None or not self.general.fullmatch(national):
             return None
-        for name, pattern in self.special:
-            if pattern.fits(national):
-                return name
-        is_fixed = self.fixed is not None and self.fixed.fits(national)
-        if is_fixed and self.one_pattern:
-            return "fixed_line_or_mobile"
-        is_mobile = self.mobile is not None and self.mobile.fits(national)
-        if is_fixed:
-            return "fixed_line_or_mobile" if is_mobile else "fixed_line"
-        return "mobile" if is_mobile else None
+        found = types.fullmatch(national)
+        if found is None:
+            return None
+        name = found.lastgroup or ""
+        if name == "fixed_line" and self.mobile[len(national)].fullmatch(national):
+            name = _EITHER
+        return self.plans[name]
+
+
+def _joined(metadata: Any, names: Iterable[str], length: int) -> re.Pattern[str]:
+    """One pattern for all line types that a national number of this length can have."""
+    descs = ((name, getattr(metadata, name)) for name in names)
+    fitting = (
+        f"(?P<{name}>{desc.national_number_pattern})"
+        for name, desc in descs
+        if desc is not None
+        and desc.national_number_pattern
+        and (not desc.possible_length or length in desc.possible_length)
+    )
+    return re.compile("|".join(fitting) or _NOTHING)
 
 
 @functools.cache
@@ -116,13 +121,14 @@ def _regions(calling_code: int) -> tuple[_Region, ...]:
     return tuple(_Region.of(metadata) for metadata in found if metadata)
 
 
+_CALLING_CODES = {str(code): code for code in phonenumbers.COUNTRY_CODE_TO_REGION_CODE}
+
+
 def split(digits: str) -> tuple[int, str] | None:
     """Calling code and national number of E.164 digits, None where no calling code fits."""
-    if digits.startswith("0"):
-        return None
     for length in range(1, _CALLING_CODE_DIGITS + 1):
-        calling_code = int(digits[:length] or 0)
-        if calling_code in phonenumbers.COUNTRY_CODE_TO_REGION_CODE:
+        calling_code = _CALLING_CODES.get(digits[:length])
+        if calling_code is not None:
             return calling_code, digits[length:]
     return None
 
@@ -144,18 +150,15 @@ def plan_of(digits: str) -> Plan | None:
         return None
     calling_code, national = parts
     regions = _regions(calling_code)
+    if len(regions) == 1:
+        return regions[0].plan(national)
     for region in regions:
-        if len(regions) > 1 and region.leading is not None:
-            if not region.leading.match(national):
-                continue
-            number_type = region.number_type(national)
-        else:
-            number_type = region.number_type(national)
-            if number_type is None:
-                continue
-        if number_type is None:
-            return None
-        return Plan("" if region.code == _NO_COUNTRY else region.code, number_type)
+        if region.leading is None:
+            plan = region.plan(national)
+            if plan is not None:
+                return plan
+        elif region.leading.match(national):
+            return region.plan(national)
     return None
 
 

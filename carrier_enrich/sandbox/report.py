@@ -4,17 +4,34 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from carrier_enrich.sandbox.service import Service, account_of
 from carrier_enrich.sandbox.store import Store, StoredTask
 
 
-def report_of(service: Service, *, summary: bool) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Charges:
+    """How often each number was charged, by single and multi checks and by bulk tasks."""
+
+    by_checks: Counter[int]
+    by_tasks: Counter[int]
+
+
+def charges_of(store: Store) -> Charges:
+    """The charges so far; the part of a report that takes long where numbers are many."""
+    by_tasks: Counter[int] = Counter()
+    for task in store.all_tasks():
+        if task.status == "success":
+            by_tasks.update(store.answered(task.id))
+    return Charges(Counter(store.charges()), by_tasks)
+
+
+def report_of(service: Service, charges: Charges, *, summary: bool) -> dict[str, Any]:
     """The report; with `summary` without the list of charges per number."""
     store, log, slots = service.store, service.log, service.checks.slots
     tasks = store.all_tasks()
-    by_checks, by_tasks = Counter(store.charges()), _charged_by_tasks(store, tasks)
     accounts = store.accounts()
     spent = store.spent()
     held = {account: service.checks.held(account) for account in accounts}
@@ -40,7 +57,7 @@ def report_of(service: Service, *, summary: bool) -> dict[str, Any]:
         "charged_micros": sum(spent.values()),
         "charged_micros_by_kind": spent,
         "refunded_micros": sum(task.refunded for task in tasks),
-        "charged": _summary(by_checks, by_tasks),
+        "charged": _summary(charges),
         "limits": {
             "max_in_flight": slots.most_in_flight,
             "max_multis_at_once": slots.most_multis,
@@ -57,20 +74,13 @@ def report_of(service: Service, *, summary: bool) -> dict[str, Any]:
         "faults": service.faults.as_json(),
     }
     if not summary:
-        both = by_checks + by_tasks
+        both = charges.by_checks + charges.by_tasks
         report["charges"] = {str(number): times for number, times in both.items()}
     return report
 
 
-def _charged_by_tasks(store: Store, tasks: list[StoredTask]) -> Counter[int]:
-    charged: Counter[int] = Counter()
-    for task in tasks:
-        if task.charged or task.success_cnt:
-            charged.update(store.answered(task.id))
-    return charged
-
-
-def _summary(by_checks: Counter[int], by_tasks: Counter[int]) -> dict[str, int]:
+def _summary(charges: Charges) -> dict[str, int]:
+    by_checks, by_tasks = charges.by_checks, charges.by_tasks
     in_both = by_checks.keys() & by_tasks.keys()
     more = sum(n > 1 for n in by_checks.values()) + sum(n > 1 for n in by_tasks.values())
     more += sum(by_checks[number] == 1 == by_tasks[number] for number in in_both)

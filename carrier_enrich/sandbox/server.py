@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
 import socket
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from concurrent.futures import Future
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,7 +50,7 @@ class _Protocol(H11Protocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.app = self._with_connection(self.app)  # type: ignore[assignment]  # Starlette and uvicorn type ASGI apart
+        self.app = self._with_connection(self.app)
 
     def _with_connection(self, app: Any) -> ASGIApp:
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -61,9 +61,20 @@ class _Protocol(H11Protocol):
 
 
 class _Server(uvicorn.Server):
+    """Says when it has started, and leaves signals to whoever serves."""
+
+    def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_started = on_started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, then say so."""
+        await super().startup(sockets)
+        self._on_started()
+
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """Leave signals to whoever serves: the process decides how it ends."""
+        """Leave signals alone."""
         yield
 
 
@@ -82,31 +93,22 @@ def running_sandbox(
         clock: seconds since the epoch, by which tasks, links and polls are timed.
     """
     config = config or SandboxConfig()
-    ready: threading.Event = threading.Event()
-    started: list[tuple[Service, _Server, asyncio.AbstractEventLoop]] = []
-    failures: list[BaseException] = []
-
-    def on_ready(service: Service, server: _Server) -> None:
-        started.append((service, server, asyncio.get_running_loop()))
-        ready.set()
+    started: Future[tuple[Service, _Server]] = Future()
 
     def run() -> None:
         try:
-            asyncio.run(_serve(config, "127.0.0.1", port, clock, on_ready))
-        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
-            failures.append(error)
-            ready.set()
+            asyncio.run(_serve(config, "127.0.0.1", port, clock, started.set_result))
+        except BaseException as error:
+            if started.done():
+                raise
+            started.set_exception(error)
 
     thread = threading.Thread(target=run, name="sandbox", daemon=True)
     thread.start()
-    ready.wait(_START_SECONDS)
-    if failures or not started:
-        raise RuntimeError("the sandbox did not start") from (failures or [None])[0]
-    service, server, _ = started[0]
+    service, server = started.result(_START_SECONDS)
+    control = SandboxControl(service.origin)
     try:
-        yield RunningSandbox(
-            service.origin, service.elsewhere, config.api_keys[0], SandboxControl(service.origin)
-        )
+        yield RunningSandbox(service.origin, service.elsewhere, config.api_keys[0], control)
     finally:
         server.should_exit = True
         thread.join(_START_SECONDS)
@@ -134,10 +136,11 @@ def serve(
     if host not in _LOOPBACK:
         raise ValueError("a sandbox serves the loopback interface only")
 
-    def ready(service: Service, server: _Server) -> None:
+    def ready(started: tuple[Service, _Server]) -> None:
+        service, server = started
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            with contextlib.suppress(NotImplementedError, RuntimeError):
+            with suppress(NotImplementedError, RuntimeError):
                 loop.add_signal_handler(number, setattr, server, "should_exit", True)
         on_ready(service.origin)
 
@@ -149,14 +152,15 @@ async def _serve(
     host: str,
     port: int,
     clock: Callable[[], float],
-    on_ready: Callable[[Service, _Server], None],
+    on_ready: Callable[[tuple[Service, _Server]], None],
 ) -> None:
-    sockets = [_bound(host, port)]
-    if config.link_on_second_port:
-        sockets.append(_bound(host, 0))
-    service = Service(config, clock)
-    try:
+    with ExitStack() as cleanup:
+        sockets = [cleanup.enter_context(_bound(host, port))]
+        if config.link_on_second_port:
+            sockets.append(cleanup.enter_context(_bound(host, 0)))
+        service = cleanup.enter_context(closing(Service(config, clock)))
         service.origin, service.elsewhere = _origin(sockets[0]), _origin(sockets[-1])
+        service.bulk.resume()
         server = _Server(
             uvicorn.Config(
                 application(service),
@@ -167,33 +171,24 @@ async def _serve(
                 log_config=None,
                 log_level="error",
                 timeout_graceful_shutdown=1,
-            )
+            ),
+            lambda: on_ready((service, server)),
         )
-        service.bulk.resume()
-        watching = asyncio.create_task(_watch(service, server, on_ready))
+        watching = asyncio.create_task(_end_when_idle(server, config.idle_exit_seconds))
         await server.serve(sockets=sockets)
         watching.cancel()
-    finally:
-        for bound in sockets:
-            bound.close()
-        service.close()
 
 
-async def _watch(
-    service: Service, server: _Server, on_ready: Callable[[Service, _Server], None]
-) -> None:
-    """Say when the server has started, and end it when nobody called for too long."""
-    while not server.started:
-        await asyncio.sleep(0.001)
-    on_ready(service, server)
-    idle = service.config.idle_exit_seconds
-    if idle is None:
+async def _end_when_idle(server: _Server, idle_seconds: float | None) -> None:
+    """End a server that nobody called for so long."""
+    if idle_seconds is None:
         return
-    seen, since = server.server_state.total_requests, time.monotonic()
-    while time.monotonic() - since < idle:
-        await asyncio.sleep(min(_IDLE_CHECK_SECONDS, idle))
-        if server.server_state.total_requests != seen or server.server_state.connections:
-            seen, since = server.server_state.total_requests, time.monotonic()
+    state = server.server_state
+    seen, since = -1, time.monotonic()
+    while time.monotonic() - since < idle_seconds:
+        if state.total_requests != seen or state.tasks:
+            seen, since = state.total_requests, time.monotonic()
+        await asyncio.sleep(min(_IDLE_CHECK_SECONDS, idle_seconds))
     server.should_exit = True
 
 

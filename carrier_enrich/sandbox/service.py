@@ -44,7 +44,7 @@ class Service:
         self._cleanup.callback(self.store.close)
         for key in config.api_keys:
             self.store.open_account(account_of(key), config.balance_micros)
-        folder = Path(self._cleanup.enter_context(tempfile.TemporaryDirectory(prefix="sandbox-")))
+        folder = self._results_folder()
         self.checks = Checks(self.store, lambda: self.config)
         self.bulk = BulkTasks(self.store, lambda: self.config, folder, clock)
         self._cleanup.callback(self.bulk.close)
@@ -53,6 +53,16 @@ class Service:
     def close(self) -> None:
         """Stop the work and let go of the files."""
         self._cleanup.close()
+
+    def _results_folder(self) -> Path:
+        """Where result files lie: beside the state, or in a folder that goes with the process."""
+        state = self.config.state_path
+        if state is None:
+            temporary = tempfile.TemporaryDirectory(prefix="sandbox-")
+            return Path(self._cleanup.enter_context(temporary))
+        folder = state.with_name(f"{state.name}.results")
+        folder.mkdir(exist_ok=True)
+        return folder
 
     async def answer(self, arrival: Arrival, upload: Upload | None, target: str) -> Reply:
         """The reply to one request.

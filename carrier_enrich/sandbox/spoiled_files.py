@@ -6,7 +6,8 @@ import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from carrier_enrich.sandbox.config import SandboxConfig
@@ -66,10 +67,26 @@ _ROW_KINDS: Mapping[str, Callable[[Sequence[Row], int], list[Row]]] = {
 }
 
 
-def _table(rows: Iterable[Row], form: SandboxConfig, header: Sequence[str] | None = None) -> bytes:
-    target = io.BytesIO()
-    write_table(target, rows, form, header)
-    return target.getvalue()
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A result file as it should be, and the options of what shall be wrong with it."""
+
+    rows: Sequence[Row]
+    product: str
+    form: SandboxConfig
+    options: Mapping[str, Any]
+
+    def table(self, header: Sequence[str] | None = None) -> bytes:
+        """The rows as CSV."""
+        target = io.BytesIO()
+        write_table(target, self.rows, self.form, header)
+        return target.getvalue()
+
+    def wrapped(self, table: bytes) -> bytes:
+        """A CSV in the archive that the product puts it in, if any."""
+        if self.product == "carrier_batch":
+            return table
+        return _archive({f"result_1{self.form.zip_member_suffix}": table})
 
 
 def _archive(members: Mapping[str, bytes]) -> bytes:
@@ -80,27 +97,42 @@ def _archive(members: Mapping[str, bytes]) -> bytes:
     return target.getvalue()
 
 
-def _wrapped(table: bytes, product: str, form: SandboxConfig) -> bytes:
-    if product == "carrier_batch":
-        return table
-    return _archive({f"result_1{form.zip_member_suffix}": table})
+def _wrong_columns(asked: Asked) -> bytes:
+    names = [f"field_{place}" for place, _ in enumerate(header_of(asked.form))]
+    return asked.wrapped(asked.table(names))
 
 
-def _encrypted(table: bytes) -> bytes:
-    archive = bytearray(_archive({"result_1.csv": table}))
+def _no_header(asked: Asked) -> bytes:
+    return asked.wrapped(asked.table(header=()))
+
+
+def _not_a_table(_: Asked) -> bytes:
+    return _PAGE
+
+
+def _encrypted(asked: Asked) -> bytes:
+    archive = bytearray(_archive({"result_1.csv": asked.table()}))
     archive[_LOCAL_FLAG_AT] |= _ENCRYPTED_FLAG
     archive[archive.rindex(_CENTRAL_HEADER) + _CENTRAL_FLAG_AT] |= _ENCRYPTED_FLAG
     return bytes(archive)
 
 
-def _with_strays(table: bytes) -> bytes:
+def _stray_member(asked: Asked) -> bytes:
     return _archive(
         {
             "README.txt": b"Thank you for using the sandbox.\n",
             "__MACOSX/._result_1.csv": b"\x00\x05\x16\x07\x00",
-            "result_1.csv": table,
+            "result_1.csv": asked.table(),
         }
     )
+
+
+def _path_tricks(asked: Asked) -> bytes:
+    return _archive({asked.options["name"]: asked.table()})
+
+
+def _bomb(asked: Asked) -> bytes:
+    return bomb(asked.options["bytes"])
 
 
 def bomb(size: int, name: bytes = b"result_1.csv") -> bytes:
@@ -127,43 +159,35 @@ def bomb(size: int, name: bytes = b"result_1.csv") -> bytes:
     return local + packed + central + closing
 
 
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """A fault of a result file: what makes the file, and its options with defaults."""
+
+    make: Callable[[Asked], bytes]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+_FORM_KINDS: Mapping[str, FileKind] = {
+    "wrong_columns": FileKind(_wrong_columns),
+    "no_header": FileKind(_no_header),
+    "not_a_table": FileKind(_not_a_table),
+    "encrypted": FileKind(_encrypted),
+    "stray_member": FileKind(_stray_member),
+    "path_tricks": FileKind(_path_tricks, {"name": "../../evil.csv"}),
+    "bomb": FileKind(_bomb, {"bytes": 1 << 31}),
+}
+
 #: Options and defaults of the faults of result files.
 FILE_KINDS: Mapping[str, Mapping[str, Any]] = {
     **TRANSFER_KINDS,
-    **dict.fromkeys(_ROW_KINDS, {"count": 1}),
-    "wrong_columns": {},
-    "no_header": {},
-    "not_a_table": {},
-    "encrypted": {},
-    "stray_member": {},
-    "path_tricks": {"name": "../../evil.csv"},
-    "bomb": {"bytes": 1 << 31},
+    **{name: {"count": 1} for name in _ROW_KINDS},
+    **{name: kind.options for name, kind in _FORM_KINDS.items()},
 }
 
 
-def spoiled_file(
-    kind: str,
-    options: Mapping[str, Any],
-    rows: Sequence[Row],
-    product: str,
-    form: SandboxConfig,
-) -> bytes:
+def spoiled_file(kind: str, asked: Asked) -> bytes:
     """A product's result file with the fault of that kind in it."""
-    if kind in _ROW_KINDS:
-        return _wrapped(_table(_ROW_KINDS[kind](rows, options["count"]), form), product, form)
-    match kind:
-        case "wrong_columns":
-            names = [f"field_{n}" for n, _ in enumerate(header_of(form))]
-            return _wrapped(_table(rows, form, names), product, form)
-        case "no_header":
-            return _wrapped(_table(rows, form, ()), product, form)
-        case "encrypted":
-            return _encrypted(_table(rows, form))
-        case "stray_member":
-            return _with_strays(_table(rows, form))
-        case "path_tricks":
-            return _archive({options["name"]: _table(rows, form)})
-        case "bomb":
-            return bomb(options["bytes"])
-        case _:
-            return _PAGE
+    if kind in _FORM_KINDS:
+        return _FORM_KINDS[kind].make(asked)
+    changed = replace(asked, rows=_ROW_KINDS[kind](asked.rows, asked.options["count"]))
+    return changed.wrapped(changed.table())

@@ -107,6 +107,8 @@ class Store:
         )
         self._lock = threading.Lock()
         self._db.execute("PRAGMA journal_mode = WAL")
+        # outlives a killed process; a power failure is not what a sandbox is for
+        self._db.execute("PRAGMA synchronous = OFF")
         self._db.executescript(_SCHEMA)
 
     def close(self) -> None:

@@ -12,8 +12,8 @@ from typing import Self, TypeVar
 import httpx
 
 from carrier_enrich import wire
-from carrier_enrich.connection import CONNECT_SECONDS, HEADERS, LIMITS, Watchdog, guarded
-from carrier_enrich.download import download
+from carrier_enrich.client.connection import CONNECT_SECONDS, HEADERS, LIMITS, Watchdog, guarded
+from carrier_enrich.client.download import download
 from carrier_enrich.errors import AnswerLost, BadInput, LinkExpired, ServiceError
 from carrier_enrich.model import BulkTask, Lookup, Product
 from carrier_enrich.settings import Settings

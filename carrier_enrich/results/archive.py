@@ -17,6 +17,8 @@ from typing import IO
 from carrier_enrich.errors import BadResultFile
 
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+# A line end, also in UTF-16.
+_TAIL_BYTES = 2
 _TEXT = (".csv", ".txt", ".tsv")
 _ENCRYPTED = 0x1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -52,9 +54,7 @@ def members_of(path: Path, max_bytes: int) -> Iterator[list[Member]]:
     if path.stat().st_size > max_bytes:
         raise BadResultFile(f"it has more than {max_bytes:,} bytes")
     budget = _Budget(max_bytes)
-    with path.open("rb") as file:
-        is_zip = file.read(4) in _ZIP_MAGIC
-    if not is_zip:
+    if not _is_zip(path):
         yield [Member(path.name, lambda: _Bounded(path.open("rb"), budget))]
         return
     try:
@@ -63,6 +63,23 @@ def members_of(path: Path, max_bytes: int) -> Iterator[list[Member]]:
         raise BadResultFile(f"it is no whole ZIP archive ({type(error).__name__})") from None
     with archive:
         yield [_member(archive, info, budget) for info in archive.infolist() if _is_text(info)]
+
+
+def is_open_ended(path: Path) -> bool:
+    """Whether a result file is a text whose last line has no end, as one that was cut has not.
+
+    A ZIP is never: its members have checksums.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(max(0, size - _TAIL_BYTES))
+        tail = file.read()
+    return not _is_zip(path) and not any(end in tail for end in (b"\n", b"\r"))
+
+
+def _is_zip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) in _ZIP_MAGIC
 
 
 @dataclass(slots=True)

@@ -11,13 +11,14 @@ import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from io import IOBase
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from carrier_enrich.archive import Member
-from carrier_enrich.envelope import redacted
+from carrier_enrich.results.archive import Member
+from carrier_enrich.wire.envelope import redacted
 from carrier_enrich.errors import BadResultFile
 from carrier_enrich.model import FIELDS
 
@@ -33,6 +34,8 @@ _BLOCK_BYTES = 1 << 22
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _NUMBER = re.compile(r"\s*\+?[0-9]{5,15}\s*", re.ASCII)
 _COUNTRY = re.compile(r"\s*([A-Za-z]{2})?\s*", re.ASCII)
+_TEXT: Any = pa.string()
+_REPEATED: Any = pa.dictionary(pa.int32(), _TEXT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +45,11 @@ class _Layout:
     columns: Mapping[str, int]
     width: int
     delimiter: str
-    skip_rows: int
+    has_header: bool
 
 
 def table_of(member: Member) -> pa.Table | None:
-    """The known columns of a text, as they stand in it.
+    """The known columns of a text: the identifier as it stands, the others dictionary-encoded.
 
     None where it is no table of results: it needs an identifier, and beside it at least one
     column that says something. A text without a header is one where its first row looks like
@@ -57,36 +60,49 @@ def table_of(member: Member) -> pa.Table | None:
     """
     with member.open() as raw:
         head = raw.read(_HEAD_BYTES) or b""
-    encoding = "utf-16" if head.startswith(_UTF16) else "utf-8-sig"
-    layout = _layout(head.decode(encoding, "replace"))
+    encoding = "utf-16" if head.startswith(_UTF16) else "utf8"
+    layout = _layout(head.decode(encoding, "replace").removeprefix("\ufeff"))
     if layout is None:
         return None
-    # Columns are named by their place, since a header may name several alike.
-    places = {name: str(place) for name, place in layout.columns.items()}
+    names = list(layout.columns)
     with member.open() as raw:
-        file: Any = pa.PythonFile(raw, "r")
         try:
-            table = pacsv.open_csv(
-                file,
-                read_options=pacsv.ReadOptions(
-                    column_names=[str(place) for place in range(layout.width)],
-                    skip_rows=layout.skip_rows,
-                    block_size=_BLOCK_BYTES,
-                    encoding="utf-16" if encoding == "utf-16" else "utf8",
-                ),
-                parse_options=pacsv.ParseOptions(
-                    delimiter=layout.delimiter, newlines_in_values=True
-                ),
-                convert_options=pacsv.ConvertOptions(
-                    column_types=dict.fromkeys(places.values(), pa.string()),
-                    include_columns=list(places.values()),
-                    # "NA" is Namibia, "null" may be a carrier: no text is taken for a null.
-                    strings_can_be_null=False,
-                ),
-            ).read_all()
+            batches = [_encoded(batch, names) for batch in _reader(raw, layout, encoding)]
         except (pa.ArrowInvalid, UnicodeError) as error:
             raise BadResultFile(f"it is no whole table: {_reason(error)}") from None
-    return table.rename_columns(list(places))
+    schema = pa.schema([(name, _TEXT if name == IDENTIFIER else _REPEATED) for name in names])
+    table = pa.Table.from_batches(batches, schema).unify_dictionaries()
+    # Arrow can't skip the only line of a file, so a header is read as a row and dropped here.
+    return table.slice(1) if layout.has_header else table
+
+
+def _reader(raw: IOBase, layout: _Layout, encoding: str) -> Any:
+    # Columns are named by their place, since a header may name several alike.
+    places = [str(place) for place in layout.columns.values()]
+    file: Any = pa.PythonFile(raw, "r")
+    return pacsv.open_csv(
+        file,
+        read_options=pacsv.ReadOptions(
+            column_names=[str(place) for place in range(layout.width)],
+            block_size=_BLOCK_BYTES,
+            encoding=encoding,
+        ),
+        parse_options=pacsv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True),
+        convert_options=pacsv.ConvertOptions(
+            column_types=dict.fromkeys(places, _TEXT),
+            include_columns=places,
+            # "NA" is Namibia, "null" may be a carrier: no text is taken for a null.
+            strings_can_be_null=False,
+        ),
+    )
+
+
+def _encoded(batch: Any, names: list[str]) -> Any:
+    columns = [
+        column if name == IDENTIFIER else column.dictionary_encode()
+        for name, column in zip(names, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=names)
 
 
 def _reason(error: Exception) -> str:
@@ -96,23 +112,21 @@ def _reason(error: Exception) -> str:
 
 def _layout(head: str) -> _Layout | None:
     lines = re.split(r"\r\n|\r|\n", head)
-    first = next((place for place, line in enumerate(lines) if line.strip()), None)
-    if first is None:
-        return None
+    first = next((line for line in lines if line.strip()), "")
     for delimiter in _DELIMITERS:
-        cells = _cells(lines[first], delimiter)
+        cells = _cells(first, delimiter)
         columns = _named(cells)
         if columns is not None:
-            return _Layout(columns, len(cells), delimiter, first + 1)
+            return _Layout(columns, len(cells), delimiter, has_header=True)
         if _is_documented_row(cells):
             documented = {name: place for place, name in enumerate(_DOCUMENTED)}
-            return _Layout(documented, len(cells), delimiter, first)
+            return _Layout(documented, len(cells), delimiter, has_header=False)
     return None
 
 
 def _cells(line: str, delimiter: str) -> Sequence[str]:
     try:
-        return next(csv.reader([line], delimiter=delimiter))
+        return next(csv.reader([line], delimiter=delimiter), ())
     except csv.Error:
         return ()
 

@@ -1,7 +1,7 @@
 """A result file → answers, joined by number alone.
 
-Fast because nothing is done row by row in Python: texts are dictionary-encoded, their codes
-combined into one code per distinct lookup, and only those few become objects.
+Fast because nothing is done row by row in Python: texts arrive dictionary-encoded, their codes
+are combined into one code per distinct lookup, and only those few become objects.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from carrier_enrich.archive import members_of
-from carrier_enrich.envelope import storable
+from carrier_enrich.results.archive import is_open_ended, members_of
+from carrier_enrich.wire.envelope import storable
 from carrier_enrich.errors import BadResultFile
 from carrier_enrich.model import FIELDS, Answers, Lookup, Product, masked
-from carrier_enrich.result_table import FLAGS, IDENTIFIER, table_of
+from carrier_enrich.results.table import FLAGS, IDENTIFIER, table_of
 from carrier_enrich.wire import lookup_of
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ def max_bytes_of(numbers: int) -> int:
     return _BYTES_BESIDE + numbers * _BYTES_PER_NUMBER
 
 
-def read_result(path: Path, asked: Int64s, *, product: Product) -> ResultFile:
+def read_result(
+    path: Path, asked: Int64s, *, product: Product, expected: int | None = None
+) -> ResultFile:
     """The answers in the result file of a bulk task (spec, Bulk task).
 
     A CSV or a ZIP of them, decided by content. `wire.lookup_of` tells found from unallocated.
@@ -69,16 +71,25 @@ def read_result(path: Path, asked: Int64s, *, product: Product) -> ResultFile:
     Args:
         asked: the distinct numbers of the task, ascending.
         product: whose task it was, for messages: the content decides how it is read.
+        expected: how many numbers the task checked successfully, where that is known. A CSV
+            with fewer, whose last row has no line end, was cut in that row: it is left out.
 
     Raises:
         BadResultFile: it can't be read as the answers that were bought, or says two things of
             one number. The file stays as it is.
     """
     try:
-        numbers, codes, lookups = _rows(path, max_bytes_of(len(asked)))
-        return _result(numbers, codes, lookups, asked)
+        return _read(path, asked, expected)
     except BadResultFile as error:
         raise BadResultFile(f"the {product} result file {path.name}: {error}") from None
+
+
+def _read(path: Path, asked: Int64s, expected: int | None) -> ResultFile:
+    numbers, codes, lookups = _rows(path, max_bytes_of(len(asked)))
+    result = _result(numbers, codes, lookups, asked)
+    if expected is not None and len(result.answers) < expected and is_open_ended(path):
+        return _result(numbers[:-1], codes[:-1], lookups, asked)
+    return result
 
 
 def _rows(path: Path, max_bytes: int) -> tuple[Int64s, Int32s, tuple[Lookup, ...]]:
@@ -148,7 +159,7 @@ def _numbers(identifiers: Any) -> Int64s:
 def _codes(table: pa.Table, lookups: dict[Lookup, int]) -> Int32s:
     """For each row the code of its lookup; adds the lookups that are new."""
     names = [name for name in (*FIELDS, *FLAGS) if name in table.column_names]
-    columns: list[Any] = [table.column(name).dictionary_encode().combine_chunks() for name in names]
+    columns: list[Any] = [table.column(name).combine_chunks() for name in names]
     values = [[storable(text) for text in column.dictionary.to_pylist()] for column in columns]
     keys, of_row = _distinct([np.asarray(column.indices, np.int64) for column in columns])
     codes = np.empty(len(keys), np.int32)

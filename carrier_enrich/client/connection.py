@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from carrier_enrich.envelope import redacted
+from carrier_enrich.wire.envelope import redacted
 from carrier_enrich.errors import AnswerLost, NotSent, ServiceError, UnexpectedAnswer
 
 T = TypeVar("T")

@@ -42,8 +42,8 @@ _ERRORS: Mapping[int, tuple[type[ServiceError], str]] = {
 
 _MSG_MAX = 200
 _INTEGER_MAX = 2**63 - 1
-# Digits with at most one separator between them, as people write phone numbers.
-_DIGITS = re.compile(r"\d(?:[\s().-]?\d){4,}")
+# Digits with a few separators between them, as people write phone numbers.
+_DIGITS = re.compile(r"\d(?:[\s().+/-]{0,3}\d){4,}")
 _TOKEN = re.compile(r"[\w-]{20,}")
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 import httpx
 
-from carrier_enrich.connection import CONNECT_SECONDS, Watchdog, guarded
+from carrier_enrich.client.connection import CONNECT_SECONDS, Watchdog, guarded
 from carrier_enrich.errors import AnswerLost, BadResultFile, LinkExpired, UnexpectedAnswer
 
 #: Seconds without a byte, and seconds for the whole file.
@@ -31,10 +31,10 @@ _TRANSIENT = (408, 425, 429)
 
 
 class _SecretUrl(httpx.URL):
-    """An address that httpx can use but not print: it logs each address that it asks."""
+    """An address that prints as its host only: httpx logs each address that it asks."""
 
     def __str__(self) -> str:
-        return "[result link]"
+        return f"{self.scheme}://{self.host}/***"
 
     __repr__ = __str__
 

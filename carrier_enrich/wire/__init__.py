@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from carrier_enrich.calls import (
+from carrier_enrich.wire.calls import (
     Request,
     balance,
     is_task_id,
@@ -25,7 +25,7 @@ from carrier_enrich.calls import (
     submit_bulk_task,
     task_file,
 )
-from carrier_enrich.envelope import data_of, integer, text
+from carrier_enrich.wire.envelope import data_of, integer, text
 from carrier_enrich.errors import AnswerLost, UnexpectedAnswer
 from carrier_enrich.model import (
     FIELDS,
