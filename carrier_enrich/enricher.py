@@ -122,9 +122,15 @@ class Enricher:
         """Enrich a Parquet or CSV file into another; options as `enrich`'s.
 
         The target appears only when it is whole; the source is never touched.
+
+        Raises:
+            BadInput: also where the target is the source or can't be written; nothing was sent.
         """
+        if Path(source).resolve() == Path(target).resolve():
+            raise BadInput(f"{target}: the target is the source: name another file")
         files.check_target(target)
         table = files.read_table(source)
+        files.check_target(target, table)
         out = self.enrich(table, phone, **options)
         files.write_table(out, target)
         assert self.receipt is not None

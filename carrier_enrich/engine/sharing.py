@@ -32,6 +32,7 @@ def _take_over(desk: Desk, purchase: Purchase, now: float) -> None:
     purchases = desk.ledger.purchases
     if purchase.kind is not CallKind.BULK_TASK:
         closed = purchases.charge_unknown(purchase, "the run died before the answer came", now)
+        desk.tally.intended(closed)
         desk.tally.lost(closed)
         return
     age = now - purchase.created_at
@@ -45,8 +46,11 @@ def _take_over(desk: Desk, purchase: Purchase, now: float) -> None:
             )
         )
         return
-    numbers = wire.numbers_of_file(purchases.body(purchase))
     step = Step.SEND if purchase.state is State.INTENDED else Step.POLL
+    if step is Step.POLL and not desk.wait_for_tasks:
+        # Detached: it stays as it is, for a run that waits.
+        return
+    numbers = wire.numbers_of_file(purchases.body(purchase))
     desk.errands.append(Errand(purchase, np.sort(numbers), step, now, adopted=True))
 
 
@@ -79,7 +83,8 @@ def begin(desk: Desk) -> None:
     meanwhile = knowledge.recall(unknown, desk.fresh).numbers
     desk.tally.shared += len(meanwhile)
     mine = np.setdiff1d(claimed, meanwhile, assume_unique=True)
-    desk.awaited = np.setdiff1d(
-        np.setdiff1d(unknown, mine, assume_unique=True), meanwhile, assume_unique=True
-    )
+    if desk.wait_for_tasks:
+        desk.awaited = np.setdiff1d(
+            np.setdiff1d(unknown, mine, assume_unique=True), meanwhile, assume_unique=True
+        )
     desk.queue(mine)

@@ -21,7 +21,8 @@ class Tally:
         bought: numbers answered by purchases of this run.
         collected: wanted numbers answered by purchases that an earlier run had left open.
         shared: numbers that another run bought meanwhile.
-        estimated: highest cost of the purchases intended by this run.
+        estimated: highest cost of the purchases intended by this run, and of checks that it found
+            without an answer.
         charged: what they cost by the service's own counts.
         refunded: what they might have cost and did not: refunded, refused or not charged.
         unpriced: numbers bought at prices that are not known; not in the amounts.

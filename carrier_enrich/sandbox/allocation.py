@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import phonenumbers
@@ -50,14 +50,37 @@ class Allocation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tables:
-    """English names by the leading digits of a number; the longest prefix decides."""
+class _Table:
+    """English names by the leading digits of a number; the longest prefix decides.
 
-    carriers: Mapping[str, Mapping[str, str]]
-    places: Mapping[str, Mapping[str, str]]
+    Attributes:
+        names: by prefix and language.
+        lengths: of the prefixes that begin with these two digits, longest first.
+    """
+
+    names: Mapping[str, Mapping[str, str]]
+    lengths: Mapping[str, Sequence[int]]
+
+    @classmethod
+    def of(cls, names: Mapping[str, Mapping[str, str]]) -> _Table:
+        found: dict[str, set[int]] = {}
+        for prefix in names:
+            found.setdefault(prefix[:2], set()).add(len(prefix))
+        return cls(names, {start: sorted(n, reverse=True) for start, n in found.items()})
+
+    def name(self, digits: str) -> str:
+        for length in self.lengths.get(digits[:2], ()):
+            names = self.names.get(digits[:length])
+            if names and names.get("en"):
+                return names["en"]
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    carriers: _Table
+    places: _Table
     countries: Mapping[str, Mapping[str, str]]
-    longest_carrier: int
-    longest_place: int
 
 
 UNREGISTERED = Allocation(registered=False)
@@ -66,13 +89,11 @@ UNREGISTERED = Allocation(registered=False)
 @functools.cache
 def load_tables() -> _Tables:
     """The tables of `phonenumbers`; most of what a sandbox loads, so not before they are used."""
-    from phonenumbers.carrierdata import CARRIER_DATA, CARRIER_LONGEST_PREFIX
-    from phonenumbers.geodata import GEOCODE_DATA, GEOCODE_LONGEST_PREFIX
+    from phonenumbers.carrierdata import CARRIER_DATA
+    from phonenumbers.geodata import GEOCODE_DATA
     from phonenumbers.geodata.locale import LOCALE_DATA
 
-    return _Tables(
-        CARRIER_DATA, GEOCODE_DATA, LOCALE_DATA, CARRIER_LONGEST_PREFIX, GEOCODE_LONGEST_PREFIX
-    )
+    return _Tables(_Table.of(CARRIER_DATA), _Table.of(GEOCODE_DATA), LOCALE_DATA)
 
 
 def allocation_of(number: str) -> Allocation:
@@ -109,8 +130,7 @@ def is_undetermined(number: str, share: float) -> bool:
 def _known_carrier(digits: str, plan: Plan) -> str:
     if plan.number_type not in _MOBILE_TYPES:
         return ""
-    tables = load_tables()
-    return _longest_prefix(tables.carriers, tables.longest_carrier, digits)
+    return load_tables().carriers.name(digits)
 
 
 def _settled_type(number_type: str, block: int, *, has_carrier: bool) -> str:
@@ -139,8 +159,7 @@ def _place(digits: str, plan: Plan) -> tuple[str, str]:
     """Region and city: of "Boston, MA" they are "MA" and "Boston"."""
     if plan.number_type not in _PLACED_TYPES:
         return "", ""
-    tables = load_tables()
-    place = _longest_prefix(tables.places, tables.longest_place, _without_mobile_token(digits))
+    place = load_tables().places.name(_without_mobile_token(digits))
     if not place:
         return _country_name(plan.country), ""
     city, comma, region = place.rpartition(", ")
@@ -157,14 +176,6 @@ def _without_mobile_token(digits: str) -> str:
     if token and national.startswith(token):
         return f"{calling_code}{national.removeprefix(token)}"
     return digits
-
-
-def _longest_prefix(table: Mapping[str, Mapping[str, str]], longest: int, digits: str) -> str:
-    for length in range(min(longest, len(digits)), 0, -1):
-        names = table.get(digits[:length])
-        if names and names.get("en"):
-            return names["en"]
-    return ""
 
 
 def _country_name(country: str) -> str:

@@ -57,7 +57,8 @@ class BulkTasks:
     """The asynchronous half of the service.
 
     Files are worked on in one thread; a task ends when its work is done and its time has come,
-    at the next request of whatever kind.
+    at the next request of whatever kind. `held` says what an account's checks in flight may
+    still cost, which a reservation must leave alone.
     """
 
     def __init__(
@@ -66,8 +67,10 @@ class BulkTasks:
         config: Callable[[], SandboxConfig],
         folder: Path,
         clock: Callable[[], float],
+        held: Callable[[str], int],
     ) -> None:
         self._store = store
+        self._held = held
         self._config = config
         self._folder = folder
         self._clock = clock
@@ -121,9 +124,11 @@ class BulkTasks:
         is_open = [task for task in self._store.open_tasks() if task.account == account]
         if config.max_open_tasks is not None and len(is_open) >= config.max_open_tasks:
             raise Refused(QUOTA, "too many unfinished orders")
+        price = config.bulk_price(product)
+        if self._store.balance(account) - self._held(account) < price * len(lines):
+            raise Refused(NO_BALANCE, "insufficient balance")
         now = self._clock()
         script = scripted()
-        price = config.bulk_price(product)
         task = StoredTask(
             id=f"task_{secrets.token_hex(12)}",
             account=account,
@@ -139,8 +144,7 @@ class BulkTasks:
             submitted_lines=len(lines),
             total=len(lines),
         )
-        if not self._store.add_task(task, file):
-            raise Refused(NO_BALANCE, "insufficient balance")
+        self._store.add_task(task, file)
         self._start(task)
         return task
 

@@ -57,7 +57,8 @@ async def _balance(service: Service, _: Mapping[str, str], values: Mapping[str, 
     if type(micros) is not int or micros < 0:
         raise ValueError("micros must be a whole number, not negative")
     account = account_of(service.config.api_keys[values.get("account", 0)])
-    service.store.set_balance(account, micros)
+    # what checks in flight may cost is theirs already
+    service.store.set_balance(account, micros + service.checks.held(account))
     return {"balance_micros": micros}
 
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,12 +109,12 @@ async def send_reply(reply: Reply, scope: Scope, receive: Receive, send: Send) -
     raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": reply.status, "headers": raw})
     sent = 0
-    pieces = _dripped(reply) if reply.drip_seconds else reply.body
+    pieces, pause = _dripped(reply) if reply.drip_seconds else (reply.body, 0.0)
     for piece in pieces:
+        if pause:
+            await asyncio.sleep(pause)
         await send({"type": "http.response.body", "body": piece, "more_body": True})
         sent += len(piece)
-        if reply.drip_seconds:
-            await asyncio.sleep(reply.drip_seconds / _DRIP_PIECES)
     if sent == reply.length:
         await send({"type": "http.response.body", "body": b"", "more_body": False})
     elif connection is not None:
@@ -127,7 +127,9 @@ async def _disconnected(receive: Receive) -> None:
         pass
 
 
-def _dripped(reply: Reply) -> Iterator[bytes]:
+def _dripped(reply: Reply) -> tuple[Sequence[bytes], float]:
+    """The body in small pieces, and the pause before each."""
     whole = b"".join(reply.body)
     size = max(1, -(-len(whole) // _DRIP_PIECES))
-    return (whole[start : start + size] for start in range(0, len(whole), size))
+    pieces = [whole[start : start + size] for start in range(0, len(whole), size)]
+    return pieces, reply.drip_seconds / max(1, len(pieces))

@@ -46,7 +46,7 @@ class Service:
             self.store.open_account(account_of(key), config.balance_micros)
         folder = self._results_folder()
         self.checks = Checks(self.store, lambda: self.config)
-        self.bulk = BulkTasks(self.store, lambda: self.config, folder, clock)
+        self.bulk = BulkTasks(self.store, lambda: self.config, folder, clock, held=self.checks.held)
         self._cleanup.callback(self.bulk.close)
         self.downloads = Downloads(self.bulk, self.store, lambda: self.config, folder, clock)
 

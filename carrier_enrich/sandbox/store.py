@@ -155,11 +155,9 @@ class Store:
                 [(int(number),) for number in numbers],
             )
 
-    def add_task(self, task: StoredTask, file: bytes) -> bool:
-        """Reserve a task's cost and keep it; False where the balance does not cover it."""
+    def add_task(self, task: StoredTask, file: bytes) -> None:
+        """Reserve a task's cost and keep it."""
         with self._transaction() as db:
-            if _balance(db, task.account) < task.reserved:
-                return False
             db.execute(
                 "UPDATE account SET balance = balance - ? WHERE id = ?",
                 (task.reserved, task.account),
@@ -168,7 +166,6 @@ class Store:
             marks = ", ".join("?" * len(values))
             db.execute(f"INSERT INTO task ({_TASK_COLUMNS}) VALUES ({marks})", values)  # noqa: S608 - names of our own fields
             db.execute("INSERT INTO task_data VALUES (?, ?, NULL)", (task.id, file))
-        return True
 
     def task(self, account: str, task_id: str) -> StoredTask | None:
         """An account's task by its id."""

@@ -57,7 +57,7 @@ def numbers() -> Callable[..., list[str]]:
     def some(count: int, country: str = "US", seed: int = 0) -> list[str]:
         chance = random.Random(f"{country}-{seed}")
         prefixes = {
-            "US": ("+1415", 7, 2), "GB": ("+4477", 8, 0), "DE": ("+49151", 8, 0),
+            "US": ("+1415", 7, 2), "GB": ("+4475", 8, 0), "DE": ("+49151", 8, 0),
             "FR": ("+336", 8, 0), "IN": ("+9198", 8, 0), "ES": ("+346", 8, 0),
         }
         prefix, digits, first = prefixes[country]
@@ -65,7 +65,7 @@ def numbers() -> Callable[..., list[str]]:
         while len(found) < count:
             low = first * 10 ** (digits - 1)
             number = f"{prefix}{chance.randrange(low, 10**digits):0{digits}d}"
-            if phonenumbers.is_valid_number(phonenumbers.parse(number)):
+            if phonenumbers.region_code_for_number(phonenumbers.parse(number)) == country:
                 found[number] = None
         return list(found)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from support.faults import ALL, BULK, Fault
+from support.faults import ALL, BULK, CARRIER_BATCH, Fault
 
 from carrier_enrich import errors
 from carrier_enrich.errors import CarrierEnrichError
@@ -70,7 +70,7 @@ def test_the_next_run_finishes_the_work(make, sandbox, numbers, fault: Fault):
 
 def test_a_bad_result_file_keeps_file_and_task(make, sandbox, numbers):
     """A file that can't be used stays where the error says; once mended, nothing is bought."""
-    sandbox.control.fault("result", "not_a_table", times=1)
+    sandbox.control.fault("result", "not_a_table", times=2)
     frame = pd.DataFrame({"phone": numbers(BULK)})
     first = make()
     with pytest.raises(errors.BadResultFile) as caught:
@@ -103,7 +103,7 @@ def test_rows_missing_from_a_file_are_never_bought_again_by_themselves(make, san
 def test_numbers_that_a_task_excludes_get_a_second_look(make, sandbox, numbers):
     """What a bulk task leaves out goes once through a multi check."""
     sandbox.control.fault("bulk-submit", "exclude", count=5)
-    enricher = make()
+    enricher = make(**CARRIER_BATCH)
     assert_right(enricher.enrich(pd.DataFrame({"phone": numbers(BULK)}), "phone"))
     assert enricher.receipt.requests["multi_check"] == 1
     assert set(sandbox.control.charges().values()) == {1}
@@ -112,7 +112,7 @@ def test_numbers_that_a_task_excludes_get_a_second_look(make, sandbox, numbers):
 def test_the_second_look_stays_within_the_budget(make, sandbox, numbers):
     """Where the cap has no room for a second look, the numbers stay undetermined."""
     sandbox.control.fault("bulk-submit", "exclude", count=5)
-    enricher = make(price_multi_usd="0.5")
+    enricher = make(**CARRIER_BATCH, price_multi_usd="0.5")
     out = enricher.enrich(pd.DataFrame({"phone": numbers(BULK)}), "phone", max_cost_usd="1")
     assert (out["lookup_status"] == "undetermined").sum() == 5
     assert "multi_check" not in enricher.receipt.requests

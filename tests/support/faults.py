@@ -42,6 +42,9 @@ def code(number: int, **options: Any) -> Mapping[str, Any]:
 
 MULTI, BULK = 50, 1_000
 
+#: Only this product counts what it excludes (spec, Bulk task).
+CARRIER_BATCH = {"bulk_product": "carrier_batch", "price_carrier_batch_usd": "0.0008"}
+
 LOST_CHECKS = [
     Fault(f"multi check: {kind}{' processed' if processed else ''}", MULTI, "batch-check", kind,
           options=options, unknown=MULTI, twice=processed)
@@ -145,7 +148,11 @@ TASK = [
           raises=errors.TaskFailed),
     Fault("task never ends", BULK, "bulk-submit", "task_never_ends",
           raises=errors.PaidWorkOpen, settings={"deadline_seconds": 600}),
-    Fault("task excludes five numbers", BULK, "bulk-submit", "exclude", options={"count": 5}),
+    *(
+        Fault(f"task excludes five numbers as {why}", BULK, "bulk-submit", "exclude",
+              options={"count": 5, "as": why}, settings=CARRIER_BATCH)
+        for why in ("other_country", "invalid", "no_code", "duplicate")
+    ),
 ]
 
 LINK = [
