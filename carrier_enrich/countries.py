@@ -28,7 +28,7 @@ BS: Commonwealth of the Bahamas
 CC: Cocos (Keeling) Islands, Keeling Islands
 CD: DR Congo, DRC, Congo DR, Congo DRC, Democratic Republic of the Congo, Congo-Kinshasa, Zaire
 CG: Republic of the Congo, Congo-Brazzaville
-CI: Ivory Coast
+CI: Ivory Coast, Cote d Ivoire
 CN: PRC, People's Republic of China, Mainland China
 CV: Cabo Verde
 CZ: Czechia

@@ -10,14 +10,14 @@ What a text says is decided in this order:
 3. Two numbers in one cell are *several numbers*; none of them is chosen.
 4. With a plus, `phonenumbers` reads it. A plus before a zero says nothing and is ignored.
 5. Without a plus and with a default country, the national reading by `phonenumbers` counts
-   where it is possible. Otherwise the international reading counts, if it is valid.
+   where it is possible. Where it is too long, which a number with its calling code mostly is,
+   the international reading counts, if it is valid.
 6. Without a plus and without a default country, the international reading counts, if it is
    valid.
-7. The international reading starts after ``00``, ``011`` or ``0011`` where the digits begin so.
-   After ``00``, which begins no national number, it comes before a national reading that is
-   possible but not valid, and where nothing else counts it is enough that it is possible.
-   After ``011`` such a national reading and a valid international one are *ambiguous*, as are
-   different valid international readings.
+7. Behind ``00``, ``011`` or ``0011`` the international reading starts, and comes before a
+   national one that is not valid. Behind ``00``, which begins no national number, possible is
+   enough where there is no national reading. Behind ``011``, a national reading that is
+   possible makes the text *ambiguous*.
 
 *Possible* is what the lengths of the numbering plan allow, because plans change faster than
 their description. A local number without its area code names many lines and is refused.
@@ -27,7 +27,6 @@ their description. A local number without its area code names many lines and is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import phonenumbers
@@ -39,11 +38,9 @@ from phonenumbers import (
     ValidationResult,
 )
 
+from carrier_enrich.numbering_plans import E164_DIGITS
 from carrier_enrich.phone_reasons import Reason
 from carrier_enrich.phone_text import plain_text
-
-#: Digits of an E.164 number, at most.
-E164_DIGITS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +63,14 @@ class Reading:
 # How often one trunk prefix may stand before another.
 _READINGS_MAX = 8
 
-# The longest first: 0011 (Australia) begins with 00 (most countries).
-_PREFIXES = ("0011", "011", "00")
+# 0011 is dialled in Australia; no number behind 00 begins with 11.
+_PREFIX = re.compile("0011|011|00")
 _PLUS_BEFORE_ZERO = re.compile(r"\++(?=[\s()\[\]./-]*0)")
 _NOT_DIGITS = re.compile(r"\D+")
 _TRUNK_IN_BRACKETS = re.compile(r"(?<=\d)[\s./-]*\(0\)")
 
+# National readings that leave room for an international one.
+_OPEN_REASONS = (Reason.TOO_LONG, Reason.NO_COUNTRY)
 _PARSE_REASONS = {
     NumberParseException.INVALID_COUNTRY_CODE: Reason.UNKNOWN_CALLING_CODE,
     NumberParseException.NOT_A_NUMBER: Reason.NOT_A_NUMBER,
@@ -107,31 +106,22 @@ def _read_plain(text: str, country: str | None) -> Reading:
         return _ask(text, country)
     digits = _NOT_DIGITS.sub("", text)
     national = _ask_nationally(text, digits, country)
-    is_prefixed = digits.startswith(_PREFIXES)
-    if national.reason is Reason.OK and (national.is_valid or not is_prefixed):
+    prefix = _PREFIX.match(digits)
+    is_certain = national.is_valid if prefix else national.reason not in _OPEN_REASONS
+    if is_certain:
         return national
-    valid = {r.number: r for r in map(_ask, _international(digits)) if r.is_valid}
-    if valid:
-        if national.reason is Reason.OK and digits.startswith("011"):
-            valid[national.number] = national
-        return valid.popitem()[1] if len(valid) == 1 else Reading(Reason.AMBIGUOUS)
-    if national.reason is not Reason.OK and digits.startswith("00"):
-        return _ask(f"+{digits[2:]}")
-    return national
+    foreign = _ask(f"+{digits[prefix.end() :] if prefix else digits}")
+    is_national = national.reason is Reason.OK
+    if is_national and foreign.is_valid and digits.startswith("011"):
+        return Reading(Reason.AMBIGUOUS)
+    is_foreign = foreign.is_valid or (digits.startswith("00") and not is_national)
+    return foreign if is_foreign else national
 
 
 def _ask_nationally(text: str, digits: str, country: str | None) -> Reading:
     if country is not None:
         return _ask(text, country)
     return Reading(Reason.TOO_LONG if len(digits) > E164_DIGITS else Reason.NO_COUNTRY)
-
-
-def _international(digits: str) -> Iterator[str]:
-    if not digits.startswith("0"):
-        yield f"+{digits}"
-    for prefix in _PREFIXES:
-        if digits.startswith(prefix):
-            yield f"+{digits.removeprefix(prefix)}"
 
 
 def _ask(text: str, country: str | None = None) -> Reading:

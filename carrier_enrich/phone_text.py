@@ -79,7 +79,7 @@ _PARAMETER = re.compile(r";([a-z][a-z0-9-]*)(?:=([^;]*))?", re.IGNORECASE)
 _EXTENSION = re.compile(
     r"""(?: [\s,;(/\\-]*
             (?: (?<![^\W\d_])
-                (?: ext? | e?xtn | extensi[oó]n | anexo | int | interno | poste | ramal | x | доб )
+                (?: ext? | e?xtn? | extensi[oó]n | anexo | int | interno | poste | ramal | x | доб )
                 (?![^\W\d_])
               | [#~] )
             [\s.:,-]* \d{1,9} )+
