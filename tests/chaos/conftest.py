@@ -53,7 +53,9 @@ class Arena:
     kills: int = 0
     receipts: list[dict[str, Any]] = field(default_factory=list)
 
-    def start(self, source: Path, name: str, die: str = "", **settings: Any) -> subprocess.Popen[bytes]:
+    def start(
+        self, source: Path, name: str, die: str = "", **settings: Any
+    ) -> subprocess.Popen[bytes]:
         given = {
             "base_url": self.sandbox.base_url,
             "api_key": self.sandbox.api_key,
@@ -127,9 +129,12 @@ class Arena:
         settings = Settings.of(
             {}, base_url=self.sandbox.base_url, api_key=self.sandbox.api_key, ledger=self.ledger
         )
-        with Ledger.open(
-            settings.ledger_url, service=settings.service, account=settings.account
-        ) as ledger, ledger.db.transaction():
+        with (
+            Ledger.open(
+                settings.ledger_url, service=settings.service, account=settings.account
+            ) as ledger,
+            ledger.db.transaction(),
+        ):
             return int(
                 ledger.db.run(
                     "SELECT COALESCE(SUM(count), 0) FROM purchases WHERE state = :state",

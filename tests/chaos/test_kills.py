@@ -10,11 +10,26 @@ import pytest
 STEPS = [
     f"{when}:{name}:{nth}"
     for name, nths in {
-        "begin": (1,), "bury": (1,), "adopt": (1,), "recall": (1, 2), "claim": (1,),
-        "take_slot": (1, 2), "balance_read": (1, 2), "intend": (1, 2, 3), "submitted": (1,),
-        "may_poll": (1,), "finished": (1,), "collected": (1, 2, 3), "free_slot": (1,),
-        "release": (1,), "end": (1,), "ReadBalance": (1,), "Submit": (1,), "MultiCheck": (1, 2),
-        "Query": (1,), "Download": (1,),
+        "begin": (1,),
+        "bury": (1,),
+        "adopt": (1,),
+        "recall": (1, 2),
+        "claim": (1,),
+        "take_slot": (1, 2),
+        "balance_read": (1, 2),
+        "intend": (1, 2, 3),
+        "submitted": (1,),
+        "may_poll": (1,),
+        "finished": (1,),
+        "collected": (1, 2, 3),
+        "free_slot": (1,),
+        "release": (1,),
+        "end": (1,),
+        "ReadBalance": (1,),
+        "Submit": (1,),
+        "MultiCheck": (1, 2),
+        "Query": (1,),
+        "Download": (1,),
     }.items()
     for nth in nths
     for when in ("before", "after")
@@ -50,9 +65,7 @@ def test_kills_at_random_moments_cost_nothing_twice(arena, source, seed):
 def test_several_runs_killed_at_once_share_and_lose_nothing(arena, source, seed):
     """Three overlapping runs on one ledger, each killed at random: each number is bought once."""
     chance = random.Random(100 + seed)
-    files = {
-        f"crm-{n}": source(f"crm-{n}", seed=seed, us=1_000, gb=100 + 30 * n) for n in range(3)
-    }
+    files = {f"crm-{n}": source(f"crm-{n}", seed=seed, us=1_000, gb=100 + 30 * n) for n in range(3)}
     alive = {name: arena.start(file, name) for name, file in files.items()}
     for _ in range(4):
         name = chance.choice(list(files))

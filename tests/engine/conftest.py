@@ -9,10 +9,10 @@ from typing import Any
 
 import phonenumbers
 import pytest
+from support.timing import Clock, SwiftCourier
 
 from carrier_enrich import Enricher, Settings
 from carrier_enrich.sandbox import SandboxConfig, running_sandbox
-from support.timing import Clock, SwiftCourier
 
 
 @pytest.fixture
@@ -57,8 +57,12 @@ def numbers() -> Callable[..., list[str]]:
     def some(count: int, country: str = "US", seed: int = 0) -> list[str]:
         chance = random.Random(f"{country}-{seed}")
         prefixes = {
-            "US": ("+1415", 7, 2), "GB": ("+4475", 8, 0), "DE": ("+49151", 8, 0),
-            "FR": ("+336", 8, 0), "IN": ("+9198", 8, 0), "ES": ("+346", 8, 0),
+            "US": ("+1415", 7, 2),
+            "GB": ("+4475", 8, 0),
+            "DE": ("+49151", 8, 0),
+            "FR": ("+336", 8, 0),
+            "IN": ("+9198", 8, 0),
+            "ES": ("+346", 8, 0),
         }
         prefix, digits, first = prefixes[country]
         found: dict[str, None] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pandas as pd
 import pytest
 from support.faults import ALL, BULK, CARRIER_BATCH, Fault
@@ -42,9 +44,10 @@ def test_a_fault_is_survived(make, sandbox, numbers, fault: Fault):
 
     charges = sandbox.control.charges().values()
     assert max(charges, default=0) <= (3 if fault.twice else 1)
-    assert len(sandbox.control.report(summary=True)["tasks"]) <= 1 + fault.kind.startswith(
-        "task_fails"
-    ) * 2
+    assert (
+        len(sandbox.control.report(summary=True)["tasks"])
+        <= 1 + fault.kind.startswith("task_fails") * 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -142,7 +145,7 @@ def test_a_number_that_the_service_refuses_is_narrowed_down(make, sandbox, numbe
 
 
 @pytest.mark.parametrize("where", ["reset_after", "html"])
-def test_polls_keep_their_distance_through_failures(make, sandbox, clock, numbers, where):
+def test_polls_keep_their_distance_through_failures(make, sandbox, numbers, where):
     """However often a query fails, a task is polled no more often than every 30 seconds."""
     sandbox.control.configure(task_seconds=3_600)
     sandbox.control.fault("bulk-query", where, times=3)
@@ -150,13 +153,13 @@ def test_polls_keep_their_distance_through_failures(make, sandbox, clock, number
     enricher = make(deadline_seconds=400)
     ledger = enricher.open_ledger()
 
-    def note(progress: object) -> None:
+    def note(_: object) -> None:
         for purchase in ledger.purchases.open():
             if purchase.polled_at is not None and purchase.polled_at not in polls:
                 polls.append(purchase.polled_at)
 
     with pytest.raises(errors.PaidWorkOpen):
         enricher.enrich(pd.DataFrame({"phone": numbers(BULK)}), "phone", progress=note)
-    gaps = [b - a for a, b in zip(polls, polls[1:], strict=False)]
+    gaps = [b - a for a, b in pairwise(polls)]
     assert len(gaps) > 5
     assert min(gaps) >= 30

@@ -64,7 +64,9 @@ def test_every_row_is_exact_and_the_second_run_sends_nothing(make, sandbox, numb
     pd.testing.assert_frame_equal(out[["phone", "id"]], frame)
     assert told(out) == [expected(truth[i]) for i in order]
     status = out["lookup_status"].tolist()
-    assert [s for i, s in zip(order, status, strict=True) if texts[i] in (None, "")] == ["missing"] * 2
+    assert [s for i, s in zip(order, status, strict=True) if texts[i] in (None, "")] == [
+        "missing"
+    ] * 2
     assert status.count("invalid") == 3
     first = enricher.receipt
     assert first.adds_up, first.problems()
@@ -117,8 +119,14 @@ def test_two_columns_share_their_numbers(make, sandbox, numbers):
     enricher = make()
     out = enricher.enrich(frame, ["mobile", "office"])
     assert list(out.columns[2:]) == [
-        "mobile_carrier", "mobile_number_type", "mobile_region", "mobile_lookup_status",
-        "office_carrier", "office_number_type", "office_region", "office_lookup_status",
+        "mobile_carrier",
+        "mobile_number_type",
+        "mobile_region",
+        "mobile_lookup_status",
+        "office_carrier",
+        "office_number_type",
+        "office_region",
+        "office_lookup_status",
     ]
     assert out["mobile_carrier"].tolist() == out["office_carrier"].tolist()[::-1]
     assert enricher.receipt.bought == 40
@@ -165,7 +173,9 @@ def test_both_products_answer_alike(make, sandbox, numbers, tmp_path):
     frame = pd.DataFrame({"phone": numbers(1_200)})
     first = make().enrich(frame, "phone", columns=FIELDS)
     other = make(
-        bulk_product="carrier_batch", price_carrier_batch_usd="0.0008", ledger=str(tmp_path / "b.db")
+        bulk_product="carrier_batch",
+        price_carrier_batch_usd="0.0008",
+        ledger=str(tmp_path / "b.db"),
     )
     pd.testing.assert_frame_equal(other.enrich(frame, "phone", columns=FIELDS), first)
     products = [task["product"] for task in sandbox.control.report(summary=True)["tasks"]]

@@ -17,7 +17,7 @@ KEY = "key-that-must-not-leak-7f3a"
 
 
 @pytest.fixture
-def elsewhere(tmp_path):
+def elsewhere():
     """A sandbox whose result links lead to another origin."""
     config = SandboxConfig(api_keys=(KEY,), link_on_second_port=True, undetermined_share=0.0)
     with running_sandbox(config) as running:
@@ -47,8 +47,12 @@ def test_the_key_is_in_nothing_that_a_run_writes_or_sends_elsewhere(
     caplog.set_level(logging.DEBUG)
     frame = pd.DataFrame({"phone": numbers(1_000) + numbers(30, "GB")})
     for on, kind in [
-        ("result", "link_expired"), ("bulk-query", "redirect"), ("bulk-submit", "redirect"),
-        ("batch-check", "redirect"), ("balance", "redirect"), ("result", "redirect"),
+        ("result", "link_expired"),
+        ("bulk-query", "redirect"),
+        ("bulk-submit", "redirect"),
+        ("batch-check", "redirect"),
+        ("balance", "redirect"),
+        ("result", "redirect"),
     ]:
         elsewhere.control.fault(on, kind, **({"http": 307} if kind == "redirect" else {}))
     with enricher_for(elsewhere, tmp_path) as enricher:
@@ -70,7 +74,9 @@ def test_a_fault_shows_neither_key_nor_number(elsewhere, tmp_path, numbers):
     """No exception, in its whole chain with all frames' values, prints the key or a number."""
     frame = pd.DataFrame({"phone": numbers(20)})
     for code in (40100, 40000, 40200, 42900):
-        elsewhere.control.fault("batch-check", "code", code=code, msg=f"bad {frame['phone'][0]} {KEY}")
+        elsewhere.control.fault(
+            "batch-check", "code", code=code, msg=f"bad {frame['phone'][0]} {KEY}"
+        )
         with (
             enricher_for(elsewhere, tmp_path) as enricher,
             pytest.raises(errors.ServiceError) as caught,

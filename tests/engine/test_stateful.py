@@ -21,8 +21,7 @@ from carrier_enrich.ledger import Ledger, State
 from carrier_enrich.model import Countries
 
 MISHAPS = st.sampled_from(
-    ["none"] * 6
-    + ["not sent", "busy", "lost before", "lost after", "kill before", "kill after"]
+    ["none"] * 6 + ["not sent", "busy", "lost before", "lost after", "kill before", "kill after"]
 )
 
 
@@ -105,7 +104,9 @@ class Money(RuleBasedStateMachine):
         """Settling buys nothing that was not intended, and leaves nothing open."""
         with self.open() as ledger:
             self.clock.advance(120)
-            engine = Engine(ledger, ModelCourier(self.service, self.clock), self.settings, self.clock)
+            engine = Engine(
+                ledger, ModelCourier(self.service, self.clock), self.settings, self.clock
+            )
             old = [p for p in ledger.purchases.open() if self.clock() - p.created_at > 80_000]
             if old:
                 return

@@ -102,9 +102,7 @@ def main(given: dict[str, Any]) -> None:
         )
         receipt = enricher.enrich_file(given["source"], given["target"], "phone")
         enricher._ledger = ledger
-    Path(given["receipt"]).write_text(
-        json.dumps(receipt.to_dict() | {"steps": dict(steps.passed)})
-    )
+    Path(given["receipt"]).write_text(json.dumps(receipt.to_dict() | {"steps": dict(steps.passed)}))
 
 
 if __name__ == "__main__":
