@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class Engine:
     courier: Courier
     settings: Settings
     clock: Callable[[], float] = time.time
-    chance: random.Random = random.Random()  # noqa: RUF009, S311  jitter only, shared harmlessly
+    chance: random.Random = field(default_factory=random.Random)
 
     def look(self, numbers: Int64s, countries: Countries) -> Look:
         """What `run` would do with these numbers; nothing is sent or written."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from carrier_enrich import retry, wire
 from carrier_enrich.engine.courier import Arrival, Job, MultiCheck, ReadBalance, SingleCheck, Submit
 from carrier_enrich.engine.desk import Desk
-from carrier_enrich.engine.errands import Errand, Lot, Step
+from carrier_enrich.engine.errands import Errand, Step
+from carrier_enrich.engine.waiting import Lot
 from carrier_enrich.errors import (
     CarrierEnrichError,
     OutOfBalance,
@@ -53,21 +53,21 @@ class Buying:
         """
         if not self.desk.buying:
             self._disarm()
-            self.desk.lots.clear()
+            self.desk.waiting.clear()
             return
         if self.reading or self.waiting_for_room or now < self.due:
             return
         self._arm(now)
-        if self.armed or any(self._tasks_ready(now)):
+        if self.armed or self._tasks_ready(now):
             self.reading = True
             self.desk.send(None, ReadBalance())
 
-    def next_due(self) -> float | None:
+    def next_due(self, now: float) -> float | None:
         """When `prepare` has something to do, None where it waits for an arrival."""
-        if not self.desk.lots or self.reading or self.waiting_for_room:
+        if self.reading or self.waiting_for_room:
             return None
-        soonest = min(lot.due for lot in self.desk.lots)
-        return max(self.due, soonest)
+        soonest = self.desk.waiting.next_due(now)
+        return None if soonest is None else max(self.due, soonest)
 
     def balance_arrived(self, arrival: Arrival) -> None:
         """Buy what the balance, as it was just read, allows."""
@@ -86,9 +86,8 @@ class Buying:
         desk.tally.balance_after = balance.micros
         if not desk.buying:
             return
-        for lot in list(self._tasks_ready(now)):
-            desk.lots.remove(lot)
-            self._buy(lot, None, balance, now)
+        for lot in self._tasks_ready(now):
+            self._buy(desk.waiting.take(lot), None, balance, now)
         for slot in self.armed:
             lot_for_slot = self._next_check(slot, now)
             if lot_for_slot is None or not self._buy(lot_for_slot, slot, balance, now):
@@ -110,7 +109,8 @@ class Buying:
     def _arm(self, now: float) -> None:
         desk = self.desk
         held = {e.slot for e in desk.errands if e.slot is not None} | set(self.armed)
-        waiting = sum(len(lot.call.numbers) for lot in self._checks_ready(now))
+        enough = MULTI_CHECK_MAX + len(SINGLE_SLOTS)
+        waiting = desk.waiting.ready_numbers(now, enough)
         if not waiting:
             return
         wanted = [MULTI_SLOT] if MULTI_SLOT not in held else []
@@ -129,44 +129,31 @@ class Buying:
             self.desk.ledger.leases.free_slot(self.desk.run_id, slot)
         self.armed.clear()
 
-    def _checks_ready(self, now: float) -> Iterator[Lot]:
-        return (
-            lot
-            for lot in self.desk.lots
-            if lot.call.kind is not CallKind.BULK_TASK and lot.due <= now
-        )
-
-    def _tasks_ready(self, now: float) -> Iterator[Lot]:
+    def _tasks_ready(self, now: float) -> list[Lot]:
         desk = self.desk
         limit = min(desk.settings.bulk_at_once, self.task_limit or desk.settings.bulk_at_once)
-        room = limit - sum(not e.is_check for e in desk.errands)
-        lots = (lot for lot in desk.lots if lot.call.kind is CallKind.BULK_TASK and lot.due <= now)
-        return (lot for lot, _ in zip(lots, range(room), strict=False))
+        return desk.waiting.ready_tasks(now, limit - sum(not e.is_check for e in desk.errands))
 
     def _next_check(self, slot: int, now: float) -> Lot | None:
         """The lot for a slot: the next multi check, or one number from the end for a single."""
-        desk = self.desk
+        waiting = self.desk.waiting
         if slot == MULTI_SLOT:
-            lot = next(self._checks_ready(now), None)
-            if lot is None:
-                return None
-            desk.lots.remove(lot)
-            return self._cut(lot, self.largest)
-        ready = list(self._checks_ready(now))
-        if not ready:
+            lot = waiting.first_check(now)
+            return None if lot is None else self._cut(waiting.take(lot), self.largest)
+        lot = waiting.last_check(now)
+        if lot is None:
             return None
-        lot = ready[-1]
-        desk.lots.remove(lot)
-        numbers = lot.call.numbers
+        numbers = waiting.take(lot).call.numbers
         if len(numbers) > 1:
-            desk.lots.append(replace(lot, call=check(numbers[:-1], desk.rules)))
-        return replace(lot, call=check(numbers[-1:], desk.rules))
+            waiting.add(replace(lot, call=check(numbers[:-1], self.desk.rules)))
+        return replace(lot, call=check(numbers[-1:], self.desk.rules))
 
     def _cut(self, lot: Lot, most: int) -> Lot:
         numbers = lot.call.numbers
         if len(numbers) <= most:
             return lot
-        self.desk.lots.appendleft(replace(lot, call=check(numbers[most:], self.desk.rules)))
+        rest = replace(lot, call=check(numbers[most:], self.desk.rules))
+        self.desk.waiting.add(rest, first=True)
         return replace(lot, call=check(numbers[:most], self.desk.rules))
 
     def _buy(self, lot: Lot, slot: int | None, balance: Balance, now: float) -> bool:
@@ -201,10 +188,10 @@ class Buying:
     def _judge_whole(self, balance: Balance) -> None:
         """Before the first request that costs: does everything fit, if all of it must?"""
         desk = self.desk
-        if desk.partial or not desk.lots:
+        if desk.partial or not desk.waiting:
             return
-        total = highest_cost([lot.call for lot in desk.lots])
-        count = sum(len(lot.call.numbers) for lot in desk.lots)
+        total = highest_cost([lot.call for lot in desk.waiting])
+        count = sum(len(lot.call.numbers) for lot in desk.waiting)
         if total is None and desk.budget.cap is not None:
             desk.fall_short(
                 PriceUnknown(
@@ -236,13 +223,13 @@ class Buying:
             return
         if any(not e.adopted for e in desk.errands):
             # What is out may cost less than feared: judge again when it has come in.
-            desk.lots.appendleft(lot)
+            desk.waiting.add(lot, first=True)
             self.waiting_for_room = True
             return
         if desk.partial:
             part = fitted(lot.call, desk.ledger.purchases.room(desk.budget, balance))
             if part is not None:
-                desk.lots.appendleft(replace(lot, call=part))
+                desk.waiting.add(replace(lot, call=part), first=True)
         desk.fall_short(error)
 
     def _balance_failed(self, error: BaseException, now: float) -> None:

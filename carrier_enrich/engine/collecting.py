@@ -14,7 +14,8 @@ from carrier_enrich import retry
 from carrier_enrich.engine.buying import Buying
 from carrier_enrich.engine.courier import Arrival, Download, Query
 from carrier_enrich.engine.desk import Desk
-from carrier_enrich.engine.errands import Errand, Lot, Step
+from carrier_enrich.engine.errands import Errand, Step
+from carrier_enrich.engine.waiting import Lot
 from carrier_enrich.errors import (
     BadResultFile,
     CarrierEnrichError,
@@ -180,7 +181,7 @@ class Collecting:
         call = Call(
             closed.kind, errand.numbers, closed.product, closed.country, closed.highest_cost
         )
-        desk.lots.append(Lot(call, errand.failures, now))
+        desk.waiting.add(Lot(call, errand.failures, now))
 
     def _downloaded(self, errand: Errand, file: ResultFile) -> None:
         desk, purchase = self.desk, errand.purchase
@@ -215,7 +216,8 @@ class Collecting:
             return
         account = desk.ledger.purchases.account_id
         mine = desk.ledger.knowledge.claim(left_out, desk.run_id, account)
-        desk.lots.extend(Lot(call, optional=True) for call in checks(mine, desk.rules))
+        for call in checks(mine, desk.rules):
+            desk.waiting.add(Lot(call, optional=True))
 
     def _collect(self, errand: Errand, answers: Answers, charged: int | None) -> None:
         desk = self.desk
@@ -297,8 +299,7 @@ class Collecting:
         if not desk.partial or not errand.is_check:
             return
         if len(errand.numbers) == 1:
-            for lot in [lot for lot in desk.lots if lot.call.kind is not CallKind.BULK_TASK]:
-                desk.lots.remove(lot)
+            desk.waiting.clear_checks()
             return
         self.buying.narrow(len(errand.numbers))
         desk.queue_again(errand, [errand.numbers])

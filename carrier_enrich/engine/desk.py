@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from carrier_enrich.engine.courier import Courier, Job
-from carrier_enrich.engine.errands import Errand, Lot, Step
+from carrier_enrich.engine.errands import Errand, Step
 from carrier_enrich.engine.tally import Tally
+from carrier_enrich.engine.waiting import Lot, Waiting
 from carrier_enrich.errors import (
     AnswerLost,
     Busy,
@@ -62,7 +63,7 @@ class Desk:
     deadline: float
     tally: Tally = field(default_factory=Tally)
     errands: list[Errand] = field(default_factory=list)
-    lots: deque[Lot] = field(default_factory=deque)
+    waiting: Waiting = field(default_factory=Waiting)
     jobs: dict[int, Errand | None] = field(default_factory=dict)
     awaited: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
     buying: bool = True
@@ -100,7 +101,7 @@ class Desk:
         rules = self.rules
         for call in route(numbers, self.countries.of(wanted), rules):
             if call.kind in self.buys:
-                self.lots.append(Lot(call))
+                self.waiting.add(Lot(call))
 
     def queue_again(
         self, errand: Errand, parts: list[Int64s], *, failure: str = "", due: float = 0.0
@@ -115,7 +116,7 @@ class Desk:
         for part in reversed(parts):
             failures = errand.failures.copy() if failure else Counter[str]()
             for call in checks(part, self.rules):
-                self.lots.appendleft(Lot(call, failures, due, errand.optional))
+                self.waiting.add(Lot(call, failures, due, errand.optional), first=True)
 
     def fall_short(self, error: CarrierEnrichError) -> None:
         """Not everything can be bought; what is under way still comes in."""

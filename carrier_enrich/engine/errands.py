@@ -1,4 +1,4 @@
-"""What a run has under way, and what waits to be bought."""
+"""What a run has under way."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from carrier_enrich.ledger import Purchase
-from carrier_enrich.model import BulkTask, Call, CallKind, Int64s
+from carrier_enrich.model import BulkTask, CallKind, Int64s
 
 
 class Step(Enum):
@@ -16,22 +16,6 @@ class Step(Enum):
     SEND = "send"
     POLL = "poll"
     DOWNLOAD = "download"
-
-
-@dataclass(slots=True)
-class Lot:
-    """A call that waits to be bought.
-
-    Attributes:
-        failures: how often these numbers have met each class of failure.
-        due: seconds since the epoch before which it is not bought.
-        optional: a second look: dropped without a word where there is no room for it.
-    """
-
-    call: Call
-    failures: Counter[str] = field(default_factory=Counter)
-    due: float = 0.0
-    optional: bool = False
 
 
 @dataclass(slots=True)

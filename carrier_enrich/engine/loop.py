@@ -70,7 +70,7 @@ class Loop:
                 self.collecting.perform(errand, now)
         self.buying.prepare(now)
         self._tell()
-        if not (desk.jobs or desk.errands or desk.lots or len(desk.awaited)):
+        if not (desk.jobs or desk.errands or desk.waiting or len(desk.awaited)):
             return False
         for arrival in desk.courier.wait(self._pause(now)):
             waiting = desk.jobs.pop(arrival.ticket)
@@ -85,7 +85,7 @@ class Loop:
         desk = self.desk
         dues = [self.next_beat, desk.deadline if not desk.stopping else self.next_beat]
         dues += [errand.due for errand in desk.errands if not errand.running]
-        lots_due = self.buying.next_due()
+        lots_due = self.buying.next_due(now)
         if lots_due is not None:
             dues.append(lots_due)
         if len(desk.awaited):
@@ -103,7 +103,7 @@ class Loop:
     def _leave(self) -> None:
         """Stopping: wait only for the jobs that are out."""
         desk = self.desk
-        desk.lots.clear()
+        desk.waiting.clear()
         desk.awaited = desk.awaited[:0]
         for errand in list(desk.errands):
             if errand.running:

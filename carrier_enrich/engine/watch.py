@@ -66,7 +66,7 @@ def snapshot(desk: Desk) -> Progress:
     return Progress(
         wanted=len(desk.numbers),
         answered=tally.known + tally.bought + tally.collected + tally.shared,
-        waiting=sum(len(lot.call.numbers) for lot in desk.lots if not lot.optional),
+        waiting=desk.waiting.numbers,
         awaited=len(desk.awaited),
         checks=sum(e.is_check and e.running for e in desk.errands),
         tasks=tuple(

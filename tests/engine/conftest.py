@@ -69,7 +69,7 @@ def numbers() -> Callable[..., list[str]]:
         while len(found) < count:
             low = first * 10 ** (digits - 1)
             number = f"{prefix}{chance.randrange(low, 10**digits):0{digits}d}"
-            if phonenumbers.region_code_for_number(phonenumbers.parse(number)) == country:
+            if phonenumbers.is_valid_number_for_region(phonenumbers.parse(number), country):
                 found[number] = None
         return list(found)
 
