@@ -48,8 +48,8 @@ _HOMES = {
     "Product": "model",
     "Receipt": "receipt",
     "Settings": "settings",
-    "enrich": "enricher",
-    "plan": "enricher",
+    "enrich": "api",
+    "plan": "api",
 }
 
 

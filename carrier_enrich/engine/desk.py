@@ -23,7 +23,7 @@ from carrier_enrich.errors import (
     ServiceUnavailable,
 )
 from carrier_enrich.ledger import Budget, Freshness, Ledger
-from carrier_enrich.model import CallKind, Countries, Int64s
+from carrier_enrich.model import Answers, CallKind, Countries, Int64s
 from carrier_enrich.routing import Rules, checks, route
 from carrier_enrich.settings import Settings
 
@@ -87,6 +87,20 @@ class Desk:
             self.ledger.leases.free_slot(self.run_id, errand.slot)
             errand.slot = None
         self.errands.remove(errand)
+
+    def collect(self, errand: Errand, answers: Answers, charged: int | None) -> None:
+        """Make answers durable, with the end of their purchase; only then do they count."""
+        closed = self.ledger.purchases.collected(
+            errand.purchase, answers, charged=charged, now=self.clock()
+        )
+        self.drop(errand)
+        if errand.adopted:
+            wanted = np.intersect1d(self.awaited, answers.numbers, assume_unique=True)
+            self.tally.collected += len(wanted)
+            self.awaited = np.setdiff1d(self.awaited, wanted, assume_unique=True)
+        else:
+            self.tally.closed(closed)
+            self.tally.bought += 0 if errand.optional else len(answers)
 
     def leave(self, errand: Errand) -> None:
         """Drop an errand whose purchase stays open: nobody waits for its numbers here."""

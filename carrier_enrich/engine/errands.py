@@ -50,3 +50,11 @@ class Errand:
     def is_check(self) -> bool:
         """Whether it is a single or multi check."""
         return self.purchase.kind is not CallKind.BULK_TASK
+
+    def charge_for(self, succeeded: int) -> int | None:
+        """Micros charged for so many numbers that were checked successfully; None if unpriced.
+
+        Only those are charged (spec, Limits: bulk billing; What the service does: billing).
+        """
+        highest = self.purchase.highest_cost
+        return None if highest is None else highest // self.purchase.count * succeeded

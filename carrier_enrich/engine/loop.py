@@ -12,6 +12,7 @@ from carrier_enrich.engine import sharing
 from carrier_enrich.engine.buying import Buying
 from carrier_enrich.engine.collecting import Collecting
 from carrier_enrich.engine.desk import Desk
+from carrier_enrich.engine.tasks import Tasks
 from carrier_enrich.engine.watch import Progress, Watch, snapshot
 from carrier_enrich.errors import DeadlinePassed, PaidWorkOpen
 from carrier_enrich.ledger import State
@@ -38,7 +39,7 @@ class Loop:
 
     def __post_init__(self) -> None:
         self.buying = Buying(self.desk)
-        self.collecting = Collecting(self.desk, self.buying)
+        self.collecting = Collecting(self.desk, self.buying, Tasks(self.desk, self.buying))
 
     def run(self) -> None:
         """Until everything wanted is answered, or nothing more can be done.
