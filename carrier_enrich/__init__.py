@@ -12,8 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from carrier_enrich.api import enrich, plan
     from carrier_enrich.client import CarrierClient
-    from carrier_enrich.enricher import Enricher, enrich, plan
+    from carrier_enrich.enricher import Enricher
     from carrier_enrich.errors import CarrierEnrichError
     from carrier_enrich.model import BulkTask, Lookup, LookupStatus, Product
     from carrier_enrich.planning import Plan

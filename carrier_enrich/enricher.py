@@ -85,10 +85,9 @@ class Enricher:
             raise PlanChanged(
                 "the data is not what the plan was made for: plan again; nothing was sent"
             )
-        outcome = self.look_up(
-            walk, cap=self._cap(max_cost_usd, plan), partial=on_limit == "partial", watch=progress
-        )
-        self.receipt = self._receipt(walk, outcome)
+        cap = self._cap(max_cost_usd, plan)
+        outcome = self.look_up(walk, cap=cap, partial=on_limit == "partial", watch=progress)
+        self.receipt = receipt_of(walk, outcome, self.settings.with_cap(cap))
         out = frames.join_back(data, walk, outcome.answers, columns=columns, prefix=prefix)
         if hasattr(out, "attrs"):
             out.attrs["carrier_enrich"] = self.receipt.to_dict()
@@ -143,8 +142,21 @@ class Enricher:
     def settle(self, *, progress: Watch | None = None) -> Receipt:
         """Collect whatever is paid for and open; buy nothing new."""
         outcome = self._engine(None).settle(watch=progress)
-        self.receipt = self._receipt(None, outcome)
+        self.receipt = receipt_of(None, outcome, self.settings)
         return self.receipt
+
+    def give_up(self, purchase_id: int) -> None:
+        """Close an open purchase whose outcome nobody can tell any more, by the user's decision.
+
+        One that the service never confirmed is charge_unknown, and its numbers may be bought
+        again; one that it did is paid for, and its numbers stay charge_unknown.
+
+        Raises:
+            LedgerError: there is no such open purchase, or a run is at work on it.
+        """
+        ledger, now = self.open_ledger(), self._clock()
+        ledger.leases.bury(now)
+        ledger.purchases.give_up(purchase_id, now)
 
     def look_up(
         self,
@@ -230,9 +242,6 @@ class Enricher:
         courier = self._courier(client, self._clock)
         return Engine(self.open_ledger(), courier, settings, self._clock)
 
-    def _receipt(self, walk: Crosswalk | None, outcome: Outcome) -> Receipt:
-        return receipt_of(walk, outcome, self.settings)
-
 
 def countries_of(walk: Crosswalk) -> Countries:
     """The country of each distinct number of a crosswalk."""
@@ -288,4 +297,5 @@ def receipt_of(walk: Crosswalk | None, outcome: Outcome, settings: Settings) -> 
         duration_seconds=tally.ended_at - tally.started_at,
         stopped=None if outcome.stopped is None else str(outcome.stopped),
         sandbox=settings.is_loopback,
+        cap=settings.max_cost,
     )

@@ -160,6 +160,20 @@ class Receipt:
         plain["adds_up"] = self.adds_up
         return plain
 
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Receipt:
+        """The receipt that `to_dict` made this from; what it does not know is left out.
+
+        ``Receipt.from_dict(out.attrs["carrier_enrich"])`` is the receipt of a pandas frame.
+        """
+        values = {}
+        for spec in fields(cls):
+            key = f"{spec.name}_micros" if spec.name in _AMOUNTS else spec.name
+            if key in plain:
+                values[spec.name] = plain[key]
+        refusals = {int(code): times for code, times in values["refusals"].items()}
+        return cls(**{**values, "refusals": refusals})
+
     @property
     def reused(self) -> int:
         """Distinct numbers that had an answer without being bought by this run."""
@@ -168,9 +182,12 @@ class Receipt:
     @property
     def headline(self) -> str:
         """The whole run in a sentence or two: what was bought, and what was reused."""
-        bought = f"{counted(self.bought, 'number')} bought for {money(self.charged)}"
+        if self.bought or self.charged:
+            bought = f"{counted(self.bought, 'number')} bought for {money(self.charged)}"
+        else:
+            bought = "Nothing was bought"
         if self.unpriced:
-            bought += f" and {count(self.unpriced)} of them at prices that are not known"
+            bought += f", {count(self.unpriced)} of them at prices that are not known"
         saved = "" if self.saved is None else f", {money(self.saved)} saved"
         reused = f"{counted(self.saved_cells, 'cell')} answered without paying again{saved}"
         return f"{bought}. {reused[0].upper()}{reused[1:]}."

@@ -129,16 +129,18 @@ def _is_figure(value: str) -> bool:
 def _html_row(row: Row) -> str:
     label, value, length = row
     if value is None:
-        return f"<tr><th colspan='3' style='text-align:left'>{escape(label)}</th></tr>"
+        style = "text-align:left;padding-top:.6em"
+        return f"<tr><th colspan='3' style='{style}'>{escape(label)}</th></tr>"
+    name = f"<td style='text-align:left'>{escape(label)}</td>"
+    if length is None and not _is_figure(value):
+        return f"<tr>{name}<td colspan='2' style='text-align:left'>{escape(value)}</td></tr>"
     bar = ""
     if length is not None:
         width = max(0.5, min(100.0, length * 100)) if length > 0 else 0
-        bar = (
-            f"<div style='width:{width:.1f}%;height:.8em;background:currentColor;opacity:.4'></div>"
-        )
+        style = f"width:{width:.1f}%;height:.8em;background:#3a76b8;opacity:.8"
+        bar = f"<div style='{style}'></div>"
     side = "right" if _is_figure(value) else "left"
     return (
-        f"<tr><td style='text-align:left'>{escape(label)}</td>"
-        f"<td style='text-align:{side}'>{escape(value)}</td>"
-        f"<td style='width:12em;text-align:left'>{bar}</td></tr>"
+        f"<tr>{name}<td style='text-align:{side}'>{escape(value)}</td>"
+        f"<td style='width:12em;text-align:left;padding-left:.8em'>{bar}</td></tr>"
     )

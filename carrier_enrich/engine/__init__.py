@@ -13,16 +13,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from carrier_enrich.advice import advice_on
 from carrier_enrich.engine import sharing
 from carrier_enrich.engine.courier import Courier, ReadBalance
 from carrier_enrich.engine.desk import Desk
 from carrier_enrich.engine.loop import Loop
 from carrier_enrich.engine.tally import Outcome, Tally
 from carrier_enrich.engine.watch import Progress, Watch
-from carrier_enrich.ledger import Budget, Freshness, Ledger
+from carrier_enrich.ledger import Budget, Freshness, Ledger, Purchase
 from carrier_enrich.model import Call, CallKind, Countries, Int64s
 from carrier_enrich.routing import Rules, route
 from carrier_enrich.settings import Settings
+from carrier_enrich.tables import counted
 
 __all__ = ["ALL_KINDS", "CHECKS", "TASKS", "Engine", "Look", "Outcome", "Progress", "Tally"]
 
@@ -138,6 +140,11 @@ class Engine:
                 sharing.begin(desk)
             Loop(desk, watch).run()
             self._closing_balance(desk)
+        except (KeyboardInterrupt, SystemExit) as stop:
+            stop.add_note("what came is kept: running this again pays for the rest only")
+            note = _still_open(tuple(self.ledger.purchases.open()))
+            stop.add_note(note or "nothing is open at the service")
+            raise
         finally:
             self.ledger.knowledge.release(run_id)
             self.ledger.leases.end(run_id, self.clock())
@@ -158,12 +165,9 @@ class Engine:
         open_purchases = tuple(self.ledger.purchases.open())
         error = desk.fatal or desk.shortfall
         if error is not None and (desk.fatal or not desk.partial):
-            if open_purchases:
-                count = sum(purchase.count for purchase in open_purchases)
-                error.add_note(
-                    f"{len(open_purchases)} purchases ({count:,} numbers) are, or may be, paid "
-                    "for and still open: carrier-enrich settle"
-                )
+            for note in (advice_on(error), _still_open(open_purchases)):
+                if note is not None:
+                    error.add_note(note)
             raise error
         answers = self.ledger.knowledge.recall(desk.numbers, self._fresh())
         return Outcome(answers, desk.tally, open_purchases, error)
@@ -197,3 +201,11 @@ class Engine:
             answers=now - self.settings.max_age_days * 86_400,
             undetermined=now - min(UNDETERMINED_SECONDS, self.settings.max_age_days * 86_400),
         )
+
+
+def _still_open(purchases: tuple[Purchase, ...]) -> str | None:
+    if not purchases:
+        return None
+    numbers = counted(sum(purchase.count for purchase in purchases), "number")
+    what = f"{counted(len(purchases), 'purchase')} ({numbers})"
+    return f"{what} may be paid for and still open: carrier-enrich settle"

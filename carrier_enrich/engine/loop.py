@@ -16,6 +16,7 @@ from carrier_enrich.engine.tasks import Tasks
 from carrier_enrich.engine.watch import Progress, Watch, snapshot
 from carrier_enrich.errors import DeadlinePassed, PaidWorkOpen
 from carrier_enrich.ledger import State
+from carrier_enrich.tables import counted, duration
 
 #: Seconds between two heartbeats; far below the lease.
 BEAT_SECONDS = 10.0
@@ -121,16 +122,16 @@ class Loop:
     def _too_late(self) -> DeadlinePassed | PaidWorkOpen:
         desk = self.desk
         tasks = [e for e in desk.errands if not e.is_check]
-        hours = desk.settings.deadline_seconds / 3600
+        given = duration(desk.settings.deadline_seconds)
         if tasks:
             numbers = sum(e.purchase.count for e in tasks)
             return PaidWorkOpen(
-                f"the deadline of {hours:g} h passed with {len(tasks)} bulk tasks "
-                f"({numbers:,} numbers) still open; they are paid for: collect them with "
+                f"the deadline of {given} passed with {counted(len(tasks), 'bulk task')} "
+                f"({counted(numbers, 'number')}) still open and paid for: collect with "
                 "carrier-enrich settle, or by running this again"
             )
         return DeadlinePassed(
-            f"the deadline of {hours:g} h passed before all answers came; what came is kept: "
+            f"the deadline of {given} passed before all answers came; what came is kept: "
             "run it again"
         )
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeAlias
 
-from carrier_enrich.countries import country_code
 from carrier_enrich.errors import BadInput
 from carrier_enrich.model import FIELDS
+from carrier_enrich.phones import country_code
 
 #: A column's label: text, in pandas also an integer, a tuple, anything hashable.
 Label: TypeAlias = Hashable

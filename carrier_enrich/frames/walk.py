@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from carrier_enrich.countries import country_code
 from carrier_enrich.errors import BadInput
 from carrier_enrich.frames.kinds import Cells, Frame, NewColumn, frame_of
 from carrier_enrich.frames.names import (
@@ -32,7 +31,7 @@ from carrier_enrich.frames.names import (
     position,
 )
 from carrier_enrich.model import Answers, Lookup, LookupStatus
-from carrier_enrich.phones import Normalised, Reason, normalise
+from carrier_enrich.phones import Normalised, Reason, country_code, normalise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

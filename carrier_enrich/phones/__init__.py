@@ -1,6 +1,6 @@
 """Raw phone values to canonical numbers, or the reason why not.
 
-The rules are those of `phone_reading`. Many values are read at once by `phone_columns`, with
+The rules are those of `reading`. Many values are read at once by `columns`, with
 the same result; what that leaves open is read one by one.
 """
 
@@ -14,19 +14,20 @@ import numpy as np
 import phonenumbers
 
 from carrier_enrich.errors import BadInput
-from carrier_enrich.number_columns import REASONS, Places
-from carrier_enrich.numbering_plans import region_names
-from carrier_enrich.phone_columns import Settled, settle
-from carrier_enrich.phone_reading import read
-from carrier_enrich.phone_reasons import Reason
-from carrier_enrich.phone_text import text_of
+from carrier_enrich.phones.columns import Settled, settle
+from carrier_enrich.phones.countries import country_code
+from carrier_enrich.phones.judging import REASONS, Places
+from carrier_enrich.phones.plans import region_names
+from carrier_enrich.phones.reading import read
+from carrier_enrich.phones.reasons import Reason
+from carrier_enrich.phones.text import text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from carrier_enrich.model import Int64s
 
-__all__ = ["Normalised", "Reason", "normalise", "normalise_arrow", "text_of"]
+__all__ = ["Normalised", "Reason", "country_code", "normalise", "normalise_arrow", "text_of"]
 
 # Fewer values are read one by one sooner than Arrow is loaded.
 _MANY = 500

@@ -1,6 +1,6 @@
 """Whole columns of phone texts, read with a few passes over all of them.
 
-This is `phone_reading` for the texts that most columns consist of: digits with spaces, dots,
+This is `reading` for the texts that most columns consist of: digits with spaces, dots,
 dashes, brackets and a slash, with or without a plus. Whatever else there is, and whatever is
 not certain, is left open for it.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from carrier_enrich.digit_columns import (
+from carrier_enrich.phones.digits import (
     Bools,
     Texts,
     begins,
@@ -26,25 +26,30 @@ from carrier_enrich.digit_columns import (
     replaced,
     sliced,
 )
-from carrier_enrich.number_columns import (
+from carrier_enrich.phones.judging import (
     OPEN,
     REASONS,
     Places,
     Reasons,
+    are_mobile,
     judge,
     without_optional_trunk,
     without_trunk,
 )
-from carrier_enrich.numbering_plans import Plan, plan_of_region, region_names
-from carrier_enrich.phone_reasons import Reason
+from carrier_enrich.phones.plans import Plan, plan_of_region, region_names
+from carrier_enrich.phones.reasons import Reason
 
 if TYPE_CHECKING:
     from carrier_enrich.model import Int64s
 
-_OK, _NO_COUNTRY, _TOO_LONG = map(REASONS.index, (Reason.OK, Reason.NO_COUNTRY, Reason.TOO_LONG))
+_OK, _AMBIGUOUS, _NO_COUNTRY, _TOO_LONG = map(
+    REASONS.index, (Reason.OK, Reason.AMBIGUOUS, Reason.NO_COUNTRY, Reason.TOO_LONG)
+)
 
-# Fewer digits are rare; among more, a spaced dash may part two numbers.
-_DIGITS_MIN, _DIGITS_MAX = 7, 13
+# Fewer digits are rare; more may not fit 64 bits behind a calling code.
+_DIGITS_MIN, _DIGITS_MAX = 7, 15
+# Among more digits, a spaced dash may part two numbers.
+_UNPARTED_MAX = 13
 # After seven digits, a slash would part two numbers.
 _GAP = r"[ ().\[\]-]"
 _PLAIN = rf"^'?{_GAP}*\+?(?:(?:{_GAP}*[0-9]){{1,6}}{_GAP}*/)?[0-9 ().\[\]-]{{1,40}}$"
@@ -88,7 +93,8 @@ def settle(texts: Texts, countries: Places) -> Settled:
     plain = replaced(texts.take(rows), _FLOAT, r"\1")
     digits = only_digits(plain)
     counts = lengths(digits)
-    usual = np.flatnonzero((counts >= _DIGITS_MIN) & (counts <= _DIGITS_MAX))
+    is_whole = (counts <= _UNPARTED_MAX) | ~matches(plain, " - ")
+    usual = np.flatnonzero((counts >= _DIGITS_MIN) & (counts <= _DIGITS_MAX) & is_whole)
     rows, plain, digits = rows[usual], plain.take(usual), digits.take(usual)
     has_plus = matches(plain, r"\+")
     numbers, reasons, regions = _read(digits, has_plus, countries[rows])
@@ -100,32 +106,67 @@ def settle(texts: Texts, countries: Places) -> Settled:
 
 def _read(digits: Texts, has_plus: Bools, countries: Places) -> tuple[Int64s, Reasons, Places]:
     """Numbers, reasons (open where not certain) and regions of digits."""
-    has_country = ~has_plus & (countries >= 0)
-    has_prefix = begins(digits, _PREFIX)
-    has_zero = begins(digits, "0")
+    is_home = ~has_plus & (countries >= 0)
+    home, other = np.flatnonzero(is_home), np.flatnonzero(~is_home)
     numbers = np.zeros(len(digits), np.int64)
-    for country, group in groups(np.where(has_country, countries, -1)):
-        some = digits.take(group)
-        if country < 0:
-            numbers[group] = _international(some, has_plus[group])
-        else:
-            numbers[group] = _national(some, plan_of_region(region_names()[country]))
-    # These count where they are valid; anything else is read in more than one way.
-    is_doubtful = ~has_plus & (~has_country | has_prefix)
-    judged = judge(numbers, is_doubtful)
-    regions = judged.regions
-    reasons = np.where(is_doubtful & ~judged.is_valid, OPEN, judged.reasons).astype(np.uint8)
-    is_local = np.where(has_zero, ~has_prefix, judged.is_not_valid)
-    reasons[~has_plus & ~has_country & is_local] = _NO_COUNTRY
-
-    # What is too long for its default country may be a number of another.
-    again = np.flatnonzero((reasons == _TOO_LONG) & has_country & ~has_zero)
-    foreign = integers(digits.take(again))
-    abroad = judge(foreign, np.ones(len(again), np.bool_))
-    numbers[again], regions[again] = foreign, abroad.regions
-    reasons[again] = np.where(abroad.is_valid, _OK, np.where(abroad.is_not_valid, _TOO_LONG, OPEN))
+    reasons = np.zeros(len(digits), np.uint8)
+    regions = np.zeros(len(digits), np.int16)
+    for rows, parts in (
+        (home, _read_at_home(digits.take(home), countries[home])),
+        (other, _read_anywhere(digits.take(other), has_plus[other])),
+    ):
+        numbers[rows], reasons[rows], regions[rows] = parts
     is_read = reasons == _OK
     return np.where(is_read, numbers, 0), reasons, np.where(is_read, regions, -1).astype(np.int16)
+
+
+def _read_anywhere(digits: Texts, has_plus: Bools) -> tuple[Int64s, Reasons, Places]:
+    """The same of digits with a plus, or without a default country."""
+    numbers = _international(digits, has_plus)
+    judged = judge(numbers, ~has_plus)
+    reasons = np.where(has_plus | judged.is_valid, judged.reasons, OPEN).astype(np.uint8)
+    has_no_code = begins(digits, "0") & ~begins(digits, _PREFIX)
+    reasons[~has_plus & (has_no_code | judged.is_not_valid & ~begins(digits, "0"))] = _NO_COUNTRY
+    return numbers, reasons, judged.regions
+
+
+def _read_at_home(digits: Texts, countries: Places) -> tuple[Int64s, Reasons, Places]:
+    """The same of digits without a plus, beside default countries."""
+    national = np.zeros(len(digits), np.int64)
+    has_code = np.zeros(len(digits), np.bool_)
+    for country, group in groups(countries):
+        plan = plan_of_region(region_names()[country])
+        some = digits.take(group)
+        national[group] = _national(some, plan)
+        has_code[group] = begins(some, f"(?:011)?{plan.calling_code}")
+    has_prefix = begins(digits, _PREFIX)
+    home = judge(national, has_code | has_prefix)
+    is_refused = home.is_not_valid | (home.reasons == _TOO_LONG)
+
+    foreign = _international(digits, np.zeros(len(digits), np.bool_))
+    is_twofold = (has_code | has_prefix) & (national != foreign)
+    is_twofold |= (home.reasons == _TOO_LONG) & (foreign > 0)
+    rows = np.flatnonzero(is_twofold)
+    abroad = judge(foreign[rows], np.ones(len(rows), np.bool_))
+    is_valid, is_not_valid = np.zeros((2, len(digits)), np.bool_)
+    is_valid[rows], is_not_valid[rows] = abroad.is_valid, abroad.is_not_valid
+    regions = np.full(len(digits), -1, np.int16)
+    regions[rows] = abroad.regions
+
+    # The national reading stands where it may, and the international one does not matter.
+    is_dialled_first = has_prefix & ~begins(digits, "00(?:[^1]|1[^1])")
+    stands = home.is_valid | (~has_prefix & (is_refused | ~is_twofold))
+    stands &= ~is_twofold | is_not_valid | is_dialled_first
+    is_foreign = is_valid & is_refused & (has_code | ~begins(digits, "011"))
+    reasons = np.where(is_foreign, _OK, np.where(stands, home.reasons, OPEN)).astype(np.uint8)
+
+    both = np.flatnonzero(is_twofold & home.is_valid & is_valid & ~has_prefix)
+    is_mobile = are_mobile(foreign[both], regions[both])
+    is_foreign[both] = is_mobile
+    is_clear = is_mobile != are_mobile(national[both], home.regions[both])
+    reasons[both] = np.where(is_clear, _OK, _AMBIGUOUS)
+    regions = np.where(is_foreign, regions, home.regions)
+    return np.where(is_foreign, foreign, national), reasons, regions
 
 
 def _international(digits: Texts, has_plus: Bools) -> Int64s:
@@ -138,10 +179,13 @@ def _national(digits: Texts, plan: Plan) -> Int64s:
     """E.164 integers of digits as dialled within a country, 0 where that is not certain."""
     code = str(plan.calling_code)
     is_too_long = lengths(digits) > max(plan.general.lengths)
+    is_whole = fits(digits, plan.general.pattern)
     has_code = begins(digits, code)
     rest = sliced(digits, len(code))
-    is_coded = has_code & is_too_long & (lengths(without_trunk(rest, plan)) == lengths(rest))
-    is_uncoded = ~has_code | (fits(digits, plan.general.pattern) & ~is_too_long)
+    is_stable = lengths(without_trunk(rest, plan)) == lengths(rest)
+    is_better = ~is_whole & fits(rest, plan.general.pattern)
+    is_coded = has_code & is_stable & (is_too_long | is_better)
+    is_uncoded = ~has_code | (~is_too_long & (is_whole | (is_stable & ~is_better)))
     national = chosen(is_coded, rest, without_optional_trunk(digits, plan))
     numbers = np.where(is_coded | is_uncoded, integers(national, code), 0)
 

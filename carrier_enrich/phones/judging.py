@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from carrier_enrich.digit_columns import (
+from carrier_enrich.phones.digits import (
     Bools,
     Texts,
     begins,
@@ -25,8 +25,14 @@ from carrier_enrich.digit_columns import (
     sliced,
     texts_of,
 )
-from carrier_enrich.numbering_plans import Plan, calling_codes, plans_of, region_names
-from carrier_enrich.phone_reasons import Reason
+from carrier_enrich.phones.plans import (
+    Plan,
+    calling_codes,
+    plan_of_region,
+    plans_of,
+    region_names,
+)
+from carrier_enrich.phones.reasons import Reason
 
 if TYPE_CHECKING:
     from carrier_enrich.model import Int64s
@@ -35,7 +41,7 @@ Places = NDArray[np.int16]
 Reasons = NDArray[np.uint8]
 
 REASONS = tuple(Reason)
-#: Not a position in `REASONS`: only `phone_reading` can say.
+#: Not a position in `REASONS`: only `reading` can say.
 OPEN = 255
 _OK = REASONS.index(Reason.OK)
 
@@ -124,10 +130,25 @@ def _regions(national: Texts, plans: tuple[Plan, ...], asks: Bools) -> tuple[Pla
 def _is_valid(national: Texts, plan: Plan) -> Bools:
     valid = np.zeros(len(national), np.bool_)
     for length, group in groups(lengths(national)):
-        if kinds := plan.valid_kinds(length):
+        if kinds := plan.valid(length):
             same = national.take(group)
             valid[group] = fits(same, plan.general.pattern) & fits(same, kinds)
     return valid
+
+
+def are_mobile(numbers: Int64s, regions: Places) -> Bools:
+    """Which valid numbers, each of its region, are mobile numbers and nothing else."""
+    found = np.zeros(len(numbers), np.bool_)
+    for place, group in groups(regions):
+        if place < 0:
+            continue
+        plan = plan_of_region(region_names()[place])
+        national = sliced(texts_of(numbers[group]), len(str(plan.calling_code)))
+        for length, same in groups(lengths(national)):
+            some = national.take(same)
+            is_other = fits(some, plan.valid_other(length))
+            found[group[same]] = fits(some, plan.valid_mobile(length)) & ~is_other
+    return found
 
 
 def without_optional_trunk(digits: Texts, plan: Plan) -> Texts:

@@ -19,7 +19,7 @@ from phonenumbers import (
     PhoneNumberDesc,
 )
 
-from carrier_enrich.phone_reasons import Reason
+from carrier_enrich.phones.reasons import Reason
 
 #: Digits of an E.164 number, at most; some plans describe longer ones, for use at home.
 E164_DIGITS = 15
@@ -39,7 +39,8 @@ class Plan:
 
     Attributes:
         region: ISO 3166-1 alpha-2, or 001.
-        general: what every valid number is; `kinds` are its kinds.
+        general: what every valid number is; of these kinds beside `mobile`, None where mobiles
+            can't be told from fixed lines.
         local_lengths: counts of digits of numbers without their area code.
         leading: how numbers of this region begin among those that share its calling code.
         international_prefix: what is dialled before a calling code.
@@ -52,6 +53,7 @@ class Plan:
     general: Kind
     local_lengths: frozenset[int]
     kinds: tuple[Kind, ...]
+    mobile: Kind | None
     leading: str
     international_prefix: str
     trunk: str
@@ -74,11 +76,23 @@ class Plan:
             return Reason.TOO_LONG
         return Reason.TOO_SHORT if length < min(self.general.lengths) else Reason.NOT_POSSIBLE
 
-    def valid_kinds(self, length: int) -> str:
+    def valid(self, length: int) -> str:
         """An expression for the valid numbers of so many digits, empty where there are none."""
+        either = (self.valid_mobile(length), self.valid_other(length))
+        return "|".join(filter(None, either))
+
+    def valid_mobile(self, length: int) -> str:
+        """The same for mobile numbers; some of them may be other numbers as well."""
+        return self._valid((self.mobile,) if self.mobile else (), length)
+
+    def valid_other(self, length: int) -> str:
+        """The same for numbers of all other kinds."""
+        return self._valid(self.kinds, length)
+
+    def _valid(self, kinds: tuple[Kind, ...], length: int) -> str:
         if not _allows(self.general, length):
             return ""
-        return "|".join(f"(?:{kind.pattern})" for kind in self.kinds if _allows(kind, length))
+        return "|".join(f"(?:{kind.pattern})" for kind in kinds if _allows(kind, length))
 
 
 def _allows(kind: Kind, length: int) -> bool:
@@ -130,8 +144,7 @@ def _plan(metadata: PhoneMetadata | None) -> Plan:
         metadata.voicemail,
         metadata.fixed_line,
     ]
-    if not metadata.same_mobile_and_fixed_line_pattern:
-        descriptions.append(metadata.mobile)
+    has_mobiles = not metadata.same_mobile_and_fixed_line_pattern
     general_desc = metadata.general_desc
     general = _kind(general_desc)
     assert general_desc is not None, "every plan has a general description"
@@ -143,6 +156,7 @@ def _plan(metadata: PhoneMetadata | None) -> Plan:
         general=general,
         local_lengths=frozenset(general_desc.possible_length_local_only),
         kinds=tuple(kind for kind in map(_kind, descriptions) if kind),
+        mobile=_kind(metadata.mobile) if has_mobiles else None,
         leading=metadata.leading_digits or "",
         international_prefix=metadata.international_prefix or "",
         trunk=metadata.national_prefix_for_parsing or "",

@@ -9,15 +9,27 @@ What a text says is decided in this order:
    (``1.41556E+10``) has *lost its precision*, even where it seems to hold every digit.
 3. Two numbers in one cell are *several numbers*; none of them is chosen.
 4. With a plus, `phonenumbers` reads it. A plus before a zero says nothing and is ignored.
-5. Without a plus and with a default country, the national reading by `phonenumbers` counts
-   where it is possible. Where it is too long, which a number with its calling code mostly is,
-   the international reading counts, if it is valid.
+5. Without a plus and with a default country there are two readings: the national one by
+   `phonenumbers`, and the international one, as if the plus had been left out. The first of
+   these counts:
+
+   a. the national reading where it is valid, or the international one where that is valid and
+      has the default country's own calling code. Where both are, the one that is a mobile
+      number: plans describe mobiles closely and fixed lines loosely, so that a German mobile
+      behind 49 passes for a fixed line in the area of 04915. Where that does not tell, the
+      text is *ambiguous*;
+   b. the national reading where it is possible;
+   c. the international reading where it is valid and the national one is too long.
+
 6. Without a plus and without a default country, the international reading counts, if it is
    valid.
-7. Behind ``00``, ``011`` or ``0011`` the international reading starts, and comes before a
-   national one that is not valid. Behind ``00``, which begins no national number, possible is
-   enough where there is no national reading. Behind ``011``, a national reading that is
-   possible makes the text *ambiguous*.
+7. Behind ``00``, ``011`` or ``0011`` the international reading starts. Where it is valid, it
+   comes before a national one that is not, and behind ``00``, which begins no national number,
+   before any. Where its calling code is not the default country's, two things make the text
+   *ambiguous*: behind ``00``, a longer prefix of the default country (``009`` in Nigeria) that
+   leads to a valid number of a third country; behind ``011``, a national reading that is
+   possible. Behind ``00``, a possible international reading is enough where there is no
+   national one.
 
 *Possible* is what the lengths of the numbering plan allow, because plans change faster than
 their description. A local number without its area code names many lines and is refused.
@@ -35,12 +47,13 @@ from phonenumbers import (
     NumberParseException,
     PhoneNumber,
     PhoneNumberFormat,
+    PhoneNumberType,
     ValidationResult,
 )
 
-from carrier_enrich.numbering_plans import E164_DIGITS
-from carrier_enrich.phone_reasons import Reason
-from carrier_enrich.phone_text import plain_text
+from carrier_enrich.phones.plans import E164_DIGITS
+from carrier_enrich.phones.reasons import Reason
+from carrier_enrich.phones.text import plain_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +118,45 @@ def _read_plain(text: str, country: str | None) -> Reading:
     if text.startswith("+"):
         return _ask(text, country)
     digits = _NOT_DIGITS.sub("", text)
+    code = str(phonenumbers.country_code_for_region(country)) if country else None
+    prefix = match[0] if (match := _PREFIX.match(digits)) else ""
     national = _ask_nationally(text, digits, country)
-    prefix = _PREFIX.match(digits)
-    is_certain = national.is_valid if prefix else national.reason not in _OPEN_REASONS
-    if is_certain:
+    has_code = code is not None and digits.startswith(code)
+    if national.is_valid and prefix != "00" and not has_code:
         return national
-    foreign = _ask(f"+{digits[prefix.end() :] if prefix else digits}")
-    is_national = national.reason is Reason.OK
-    if is_national and foreign.is_valid and digits.startswith("011"):
+    foreign = _ask(f"+{digits.removeprefix(prefix)}")
+    if foreign.is_valid:
+        return _decided(national, foreign, prefix, code)
+    is_national = prefix in ("", "011") or national.reason is Reason.OK
+    return national if is_national else foreign
+
+
+def _decided(national: Reading, foreign: Reading, prefix: str, code: str | None) -> Reading:
+    """Which reading counts where the international one is valid, with the default's own code."""
+    if _has_code(foreign, code):
+        is_open = national.is_valid and not prefix and national != foreign
+        return _the_mobile(national, foreign) if is_open else foreign
+    if prefix == "00":
+        is_third = national.is_valid and not _has_code(national, code)
+        return Reading(Reason.AMBIGUOUS) if is_third and national != foreign else foreign
+    if prefix == "011" and national.reason is Reason.OK:
         return Reading(Reason.AMBIGUOUS)
-    is_foreign = foreign.is_valid or (digits.startswith("00") and not is_national)
-    return foreign if is_foreign else national
+    return foreign if prefix or national.reason in _OPEN_REASONS else national
+
+
+def _has_code(reading: Reading, code: str | None) -> bool:
+    return code is not None and str(reading.number).startswith(code)
+
+
+def _the_mobile(one: Reading, other: Reading) -> Reading:
+    """The one of two valid readings that is a mobile number, if only one of them is."""
+    mobiles = [reading for reading in (one, other) if _is_mobile(reading)]
+    return mobiles[0] if len(mobiles) == 1 else Reading(Reason.AMBIGUOUS)
+
+
+def _is_mobile(reading: Reading) -> bool:
+    parsed = phonenumbers.parse(f"+{reading.number}")
+    return bool(phonenumbers.number_type(parsed) == PhoneNumberType.MOBILE)
 
 
 def _ask_nationally(text: str, digits: str, country: str | None) -> Reading:

@@ -15,7 +15,7 @@ from numbers import Integral
 
 import numpy as np
 
-from carrier_enrich.phone_reasons import Reason
+from carrier_enrich.phones.reasons import Reason
 
 #: Longer text holds no phone number; `phonenumbers` refuses it as well.
 TEXT_MAX = 250

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from phonenumbers import PhoneNumberFormat, PhoneNumberType
 
-from carrier_enrich.numbering_plans import region_names
-from carrier_enrich.phone_columns import settle
-from carrier_enrich.phone_reading import Reading, read
 from carrier_enrich.phones import Reason, normalise, normalise_arrow
+from carrier_enrich.phones.columns import settle
+from carrier_enrich.phones.plans import region_names
+from carrier_enrich.phones.reading import Reading, read
 
 phonenumbers.enable_pattern_cache()
 REGIONS = region_names()
@@ -28,7 +28,7 @@ FORMATS = [
 COUNTRIES = [
     "US", "CA", "BS", "GB", "GG", "DE", "AT", "IT", "SM", "FR", "RE", "AR", "BR", "MX", "CO", "CL",
     "RU", "KZ", "BY", "LT", "HU", "IN", "CN", "JP", "KR", "ID", "TH", "AU", "CX", "NZ", "NG", "ZA",
-    "GA", "MG", "FI", "UZ", "CR", "LI", "TA",
+    "GA", "MG", "FI", "UZ", "CR", "LI", "TA", "SE", "XK", "HK", "TW",
 ]  # fmt: skip
 
 
@@ -103,7 +103,11 @@ def test_national_forms_of_a_country(country):
     digits = ["".join(filter(str.isdigit, text)) for text in texts]
     prefixes = ["", "0", "00", "011", "0011", "1", "8", "+", "(0)"]
     code = str(phonenumbers.country_code_for_region(country))
-    texts += [f"{prefix}{text}" for prefix in (*prefixes, code, f"00{code}") for text in digits]
+    prefixes += [code, f"{code}{code}", f"{code}0", f"00{code}", f"011{code}", f"{code} (0)"]
+    texts += [f"{prefix}{text}" for prefix in prefixes for text in digits]
+    abroad = chance.sample(examples(), 40)
+    foreign = [phonenumbers.format_number(n, FORMATS[0])[1:] for n in abroad]
+    texts += [f"{prefix}{text}" for prefix in ("", "00", "011", "0011") for text in foreign]
     assert disagreements(texts, country) == []
     assert disagreements(texts, None) == []
 

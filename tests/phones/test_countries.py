@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from carrier_enrich.countries import country_code
-from carrier_enrich.phones import normalise
+from carrier_enrich.phones import country_code, normalise
 
 REGIONS = sorted(phonenumbers.SUPPORTED_REGIONS)
 

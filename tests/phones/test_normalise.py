@@ -1,4 +1,4 @@
-"""What raw phone texts become: every rule of `phone_reading` by example, and what always holds."""
+"""What raw phone texts become: every rule of `reading` by example, and what always holds."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def test_several_numbers_are_not_guessed(text):
     assert {outcome(text, country) for country in (None, "US", "DE")} == {Reason.SEVERAL_NUMBERS}
 
 
-def test_national_reading_comes_before_an_international_one():
+def test_possible_national_reading_comes_before_another_country():
     """Digits are another country's number only where they are too long for their own."""
     assert outcome("442079460000", "US") == LONDON
     assert outcome("4512345678", "US") == 14512345678
@@ -226,9 +226,60 @@ def test_national_reading_comes_before_an_international_one():
     assert outcome("49301234", "FR") is Reason.TOO_SHORT
 
 
-def test_what_has_two_readings_is_ambiguous():
-    """Behind 011, a possible national number and a valid international one are not decided."""
-    assert outcome("011 48 88 123 12 12", "DE") is Reason.AMBIGUOUS
+@pytest.mark.parametrize(
+    ("text", "country", "number"),
+    [
+        ("4915111208995", "DE", 4915111208995),
+        ("4915111208995.0", "DE", 4915111208995),
+        ("49 (0)151 11208995", "DE", 4915111208995),
+        ("49 30 123456", "DE", 4930123456),
+        ("447911123456", "GB", 447911123456),
+        ("44 20 7946 0000", "GB", LONDON),
+        ("62 816 290 016", "ID", 62816290016),
+        ("0055 51 99652 9406", "BR", 5551996529406),
+        ("011 49 30 123456", "DE", 4930123456),
+        ("0011 49 30 123456", "DE", 4930123456),
+        ("390 2095963", "IT", 393902095963),
+    ],
+)
+def test_own_calling_code_without_its_plus(text, country, number):
+    """The default country's own calling code need not have a plus to be seen as one."""
+    assert outcome(text, country) == number
+
+
+@pytest.mark.parametrize("name", REGIONS)
+def test_bare_digits_at_home_never_become_another_number(name):
+    """A region's own numbers as bare E.164 digits are themselves or, fixed lines, ambiguous."""
+    numbers = examples(name)
+    for number in numbers:
+        read = outcome(str(e164(number)), name)
+        is_fixed = phonenumbers.number_type(number) != PhoneNumberType.MOBILE
+        assert read == e164(number) or (is_fixed and read is Reason.AMBIGUOUS)
+
+
+def test_two_zeros_begin_an_international_number():
+    """Behind 00 a valid international reading comes before zeros that may be trunk prefixes."""
+    assert outcome("00 64 3 237 7835", "BR") == 6432377835
+    assert outcome("00 298 213743", "AU") == 298213743
+
+
+@pytest.mark.parametrize(
+    ("text", "country"),
+    [
+        ("468005397", "SE"),
+        ("62 21 835 0123", "ID"),
+        ("0022399887059", "TW"),
+        ("00992 912 484 593", "NG"),
+        ("011 48 88 123 12 12", "DE"),
+    ],
+)
+def test_what_has_two_readings_is_ambiguous(text, country):
+    """Where two readings are as likely, none is chosen."""
+    assert outcome(text, country) is Reason.AMBIGUOUS
+
+
+def test_area_code_that_looks_like_a_prefix():
+    """A valid national number that begins with 011 is no international one."""
     assert outcome("011 562 1234", "IT") == 390115621234
 
 
