@@ -1,7 +1,7 @@
 """Raw phone values to canonical numbers, or the reason why not.
 
-The rules are those of `reading`. Many values are read at once by `columns`, with
-the same result; what that leaves open is read one by one.
+The rules are those of `reading`. Many values are read at once by `columns`, with the same
+result; what that leaves open is read one by one.
 """
 
 from __future__ import annotations

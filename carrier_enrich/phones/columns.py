@@ -1,8 +1,8 @@
 """Whole columns of phone texts, read with a few passes over all of them.
 
-This is `reading` for the texts that most columns consist of: digits with spaces, dots,
-dashes, brackets and a slash, with or without a plus. Whatever else there is, and whatever is
-not certain, is left open for it.
+This is `reading` for the texts that most columns consist of: digits with spaces, dots, dashes,
+brackets and a slash, with or without a plus or ``tel:``. Whatever else there is, and whatever
+is not certain, is left open for it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from carrier_enrich.phones.digits import (
     matches,
     only_digits,
     replaced,
+    replaced_all,
     sliced,
 )
 from carrier_enrich.phones.judging import (
@@ -52,7 +53,8 @@ _DIGITS_MIN, _DIGITS_MAX = 7, 15
 _UNPARTED_MAX = 13
 # After seven digits, a slash would part two numbers.
 _GAP = r"[ ().\[\]-]"
-_PLAIN = rf"^'?{_GAP}*\+?(?:(?:{_GAP}*[0-9]){{1,6}}{_GAP}*/)?[0-9 ().\[\]-]{{1,40}}$"
+_START = rf"'?{_GAP}*(?:(?i:tel):)?{_GAP}*\+?(?:(?:{_GAP}*[0-9]){{1,6}}{_GAP}*/)?"
+_PLAIN = rf"^{_START}[0-9 ().\[\]-]{{1,40}}$"
 # A whole number that passed through a float.
 _FLOAT = r" *('?\+?[1-9][0-9]*)\.0 *$"
 _ZERO_IN_BRACKETS = r"\(0\)"
@@ -89,6 +91,7 @@ def settle(texts: Texts, countries: Places) -> Settled:
         texts: an Arrow array of large strings; nulls are left open.
         countries: the default country beside each as a position in `region_names`, or -1.
     """
+    texts = replaced_all(texts, "\u00a0", " ")
     rows = np.flatnonzero(matches(texts, _PLAIN))
     plain = replaced(texts.take(rows), _FLOAT, r"\1")
     digits = only_digits(plain)

@@ -46,6 +46,13 @@ def replaced(texts: Texts, pattern: str, by: str) -> Texts:
     return pc.replace_substring_regex(texts, f"^(?:{pattern})", by, max_replacements=1)
 
 
+def replaced_all(texts: Texts, part: str, by: str) -> Texts:
+    """Texts with every occurrence of a part replaced."""
+    import pyarrow.compute as pc
+
+    return pc.replace_substring(texts, part, by)
+
+
 def only_digits(texts: Texts) -> Texts:
     """Texts without anything but ASCII digits."""
     import pyarrow.compute as pc
