@@ -6,7 +6,6 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from carrier_enrich.errors import LedgerError
 from carrier_enrich.ledger import arrays
-from carrier_enrich.ledger.opening import READING, engine_of, reason
+from carrier_enrich.ledger.opening import READING, engine_of, reason, secure
 from carrier_enrich.ledger.schema import DIALECTS, STEPS
 
 if TYPE_CHECKING:
@@ -60,6 +59,10 @@ class Database:
             raise LedgerError(f"the ledger can't be opened: {reason(error, url)}") from None
         try:
             self._migrate()
+            secure(self._engine)
+        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+            self.close()
+            raise LedgerError(f"the ledger can't be opened: {reason(error, url)}") from None
         except BaseException:
             self.close()
             raise
@@ -124,12 +127,13 @@ class Database:
         """Integer columns as arrays, of a query over many numbers.
 
         ``tail`` goes on from the table ``asked``, whose column ``number`` holds the numbers:
-        ``JOIN ...``, ``CROSS JOIN ... WHERE ...``. The rows come in no certain order.
+        ``CROSS JOIN {lookups_of_asked} WHERE ...``; words in braces: see `DIALECTS`. The rows
+        come in no certain order.
         """
         assert self._connection.in_transaction(), "statements run inside snapshot()"
-        listed = ", ".join(columns)
+        tail = _filled(tail, DIALECTS[self.dialect])
         read = self._read_sqlite if self.dialect == "sqlite" else self._read_postgresql
-        parts = [read(listed, tail, part, values) for part in arrays.slices(numbers)]
+        parts = [read(columns, tail, part, values) for part in arrays.slices(numbers)]
         return tuple(
             np.concatenate([part[i] for part in parts]) if parts else np.empty(0, np.int64)
             for i in range(len(columns))
@@ -140,36 +144,39 @@ class Database:
     ) -> None:
         """Insert many rows, or change those whose keys are there.
 
-        Arrays give a value for each row, in ascending order of the keys; a single value stands
-        for all rows.
+        One key and one value are arrays, with an item for each row, and the key ascends without
+        doubles; what is a single number stands for all rows.
         """
-        columns = {**keys, **values}
-        names = ", ".join(columns)
+        columns: dict[str, Int64s | float] = {**keys, **values}
+        key, value = (name for name in columns if isinstance(columns[name], np.ndarray))
+        singles = {name: columns[name] for name in columns if name not in (key, value)}
         changes = ", ".join(f"{name} = excluded.{name}" for name in values)
-        tail = f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changes}"
-        length = next(len(column) for column in columns.values() if isinstance(column, np.ndarray))
-        for start in range(0, length, arrays.SLICE):
-            part = {
-                name: column[start : start + arrays.SLICE]
-                if isinstance(column, np.ndarray)
-                else column
-                for name, column in columns.items()
-            }
-            if self.dialect == "sqlite":
-                marks = ", ".join("?" * len(part))
-                self._cursor().executemany(
-                    f"INSERT INTO {table} ({names}) VALUES ({marks}) {tail}",
-                    zip(*map(_each, part.values()), strict=False),
-                )
-                continue
-            many = [name for name, column in part.items() if isinstance(column, np.ndarray)]
-            chosen = ", ".join(name if name in many else f"%({name})s" for name in part)
-            self._cursor().execute(
-                f"""INSERT INTO {table} ({names}) SELECT {chosen}
-                    FROM unnest({", ".join(f"%({name})s" for name in many)})
-                        AS given ({", ".join(many)}) {tail}""",
-                part,
+        sqlite = self.dialect == "sqlite"
+        source = (
+            f"(SELECT CAST(key AS INTEGER) AS {key}, value AS {value} FROM json_each(:pairs))"
+            if sqlite
+            else f"unnest(%({key})s, %({value})s)"
+        )
+        chosen = {
+            name: name if name in (key, value) else f":{name}" if sqlite else f"%({name})s"
+            for name in columns
+        }
+        statement = f"""INSERT INTO {table} ({", ".join(columns)})
+            SELECT {", ".join(chosen.values())} FROM {source} AS given ({key}, {value}) WHERE true
+            ON CONFLICT ({", ".join(keys)}) DO UPDATE SET {changes}"""
+        if sqlite:
+            statement = statement.replace(f" AS given ({key}, {value})", "")
+        for first, second in zip(
+            arrays.slices(np.asarray(columns[key])),
+            arrays.slices(np.asarray(columns[value])),
+            strict=True,
+        ):
+            given = (
+                {"pairs": arrays.as_json_pairs(first, second)}
+                if sqlite
+                else {key: first, value: second}
             )
+            self._cursor().execute(statement, {**singles, **given})
 
     def clock_offset(self, clock: Callable[[], float]) -> float:
         """Seconds by which the database's clock is ahead of `clock`; SQLite's is the machine's.
@@ -212,24 +219,27 @@ class Database:
             self._connection.invalidate()
 
     def _read_sqlite(
-        self, listed: str, tail: str, numbers: Int64s, values: Mapping[str, object]
+        self, columns: tuple[str, ...], tail: str, numbers: Int64s, values: Mapping[str, object]
     ) -> list[Int64s]:
         asked = "(SELECT value AS number FROM json_each(:numbers)) AS asked"
         cursor = self._cursor()
+        names = [f"c{i}" for i in range(len(columns))]
+        named = ", ".join(f"{c} AS {n}" for c, n in zip(columns, names, strict=True))
+        # As text they become arrays without an object for each.
         cursor.execute(
-            f"SELECT {listed} FROM {asked} {tail}", {**values, "numbers": arrays.as_json(numbers)}
+            f"""SELECT {", ".join(f"group_concat({name})" for name in names)}
+                FROM (SELECT {named} FROM {asked} {tail})""",
+            {**values, "numbers": arrays.as_json(numbers)},
         )
-        width = len(cursor.description)
-        flat = np.fromiter(chain.from_iterable(cursor), np.int64)
-        return list(flat.reshape(-1, width).T)
+        return [arrays.of_text(text) for text in cursor.fetchone()]
 
     def _read_postgresql(
-        self, listed: str, tail: str, numbers: Int64s, values: Mapping[str, object]
+        self, columns: tuple[str, ...], tail: str, numbers: Int64s, values: Mapping[str, object]
     ) -> list[Int64s]:
-        names = [f"c{i}" for i in range(listed.count(",") + 1)]
+        names = [f"c{i}" for i in range(len(columns))]
         gathered = ", ".join(f"COALESCE(array_agg({name}), '{{}}')" for name in names)
         statement = f"""SELECT {gathered} FROM (
-            SELECT {listed} FROM unnest(:numbers) AS asked (number) {tail}
+            SELECT {", ".join(columns)} FROM unnest(:numbers) AS asked (number) {tail}
         ) AS found ({", ".join(names)})"""
         cursor = self._cursor(binary=True)
         cursor.execute(re.sub(r":(\w+)", r"%(\1)s", statement), {**values, "numbers": numbers})
@@ -237,7 +247,7 @@ class Database:
 
     def _cursor(self, **options: bool) -> Any:
         """A cursor of the driver, for what SQLAlchemy would make an object a row of."""
-        return self._connection.connection.cursor(**options)  # type: ignore[call-arg]  # psycopg's
+        return self._connection.connection.cursor(**options)
 
     def _migrate(self) -> None:
         words = DIALECTS[self.dialect]
@@ -245,6 +255,8 @@ class Database:
             # A ledger that is up to date is opened without a write.
             if self._step() == len(STEPS):
                 return
+            if self.dialect == "sqlite" and not self._step() and self._has_tables():
+                raise LedgerError("the ledger can't be opened: this is another program's database")
         with self.transaction():
             if self.dialect == "postgresql":
                 # Two first runs at once would both create the tables.
@@ -261,14 +273,13 @@ class Database:
                     self.run(_filled(statement, words))
                 self.run("INSERT INTO schema_steps (step) VALUES (:step)", step=number)
 
+    def _has_tables(self) -> bool:
+        return bool(inspect(self._connection).get_table_names())
+
     def _step(self) -> int:
         if not inspect(self._connection).has_table("schema_steps"):
             return 0
         return int(self.run("SELECT COALESCE(MAX(step), 0) FROM schema_steps").scalar_one())
-
-
-def _each(column: Int64s | float) -> Iterator[int | float]:
-    return iter(column.tolist()) if isinstance(column, np.ndarray) else repeat(column)
 
 
 def _filled(statement: str, words: Mapping[str, str]) -> str:

@@ -46,7 +46,7 @@ class Knowledge:
             found, ids = self.db.select(
                 ("lookups.number", "lookups.outcome_id"),
                 # CROSS JOIN lets SQLite look up each number in turn, in their order.
-                """CROSS JOIN lookups
+                """CROSS JOIN {lookups_of_asked}
                    WHERE lookups.service_id = :service AND lookups.number = asked.number
                      AND lookups.answered_at >= CASE WHEN lookups.outcome_id IN
                          (SELECT id FROM outcomes WHERE status = :undetermined)

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from carrier_enrich.errors import LedgerError, RunTakenOver
+from carrier_enrich.errors import LedgerError
 from carrier_enrich.ledger.gate import Gate
-from carrier_enrich.ledger.knowledge import storable
-from carrier_enrich.ledger.leases import TAKEN_OVER, check_alive
+from carrier_enrich.ledger.leases import check_alive
+from carrier_enrich.ledger.moves import Moves
 from carrier_enrich.ledger.purchase import (
     COLUMNS,
     Balance,
     Budget,
     Purchase,
-    listing,
     purchase_of,
+    quoted,
 )
-from carrier_enrich.ledger.states import OPEN, State, origins
+from carrier_enrich.ledger.states import OPEN, State
 from carrier_enrich.model import Answers, BulkTask, Call, CallKind, Lookup, LookupStatus
 
 if TYPE_CHECKING:
@@ -44,9 +44,12 @@ class Purchases:
     account_id: int
     service: str
     gate: Gate = field(init=False)
+    _moves: Moves = field(init=False)
 
     def __post_init__(self) -> None:
+        moves = Moves(self.db, self.account_id, self.knowledge.service_id)
         object.__setattr__(self, "gate", Gate(self.db, self.account_id))
+        object.__setattr__(self, "_moves", moves)
 
     def intend(
         self, call: Call, body: bytes, *, run_id: int, budget: Budget, balance: Balance, now: float
@@ -106,33 +109,28 @@ class Purchases:
     def submitted(self, purchase: Purchase, task: BulkTask, now: float) -> Purchase:
         """The service has taken the bulk task and reserved its cost."""
         # The first poll counts from the submit on.
-        return self._move(
-            purchase,
-            State.SUBMITTED,
-            task_id=task.id,
-            polled_at=now,
-        )
+        return self._moves.to(purchase, State.SUBMITTED, task_id=task.id, polled_at=now)
 
     def may_poll(self, purchase: Purchase, now: float, interval: float) -> bool:
         """Whether this caller, and nobody else, may poll the task now.
 
         Atomic over processes: spec, Limits, polling interval.
         """
+        stamp = "UPDATE purchases SET polled_at = :now WHERE id = :id AND"
+        values = {"id": purchase.id, "now": now}
         with self.db.transaction():
-            return (
-                self.db.run(
-                    """UPDATE purchases SET polled_at = :now
-                       WHERE id = :id AND (polled_at IS NULL OR polled_at <= :last)""",
-                    id=purchase.id,
-                    now=now,
-                    last=now - interval,
-                ).rowcount
-                == 1
+            due = self.db.run(
+                f"{stamp} (polled_at IS NULL OR polled_at <= :last)", last=now - interval, **values
             )
+            if due.rowcount == 1:
+                return True
+            # A poll in the future is of a clock that was set back since: it counts from now on.
+            self.db.run(f"{stamp} polled_at > :ahead", ahead=now + interval, **values)
+            return False
 
     def finished(self, purchase: Purchase, task: BulkTask) -> Purchase:
         """The task has ended as success; the counts are what it charges by."""
-        return self._move(
+        return self._moves.to(
             purchase,
             State.FINISHED,
             success_count=task.success_cnt,
@@ -141,15 +139,15 @@ class Purchases:
 
     def failed(self, purchase: Purchase, now: float) -> Purchase:
         """The task has ended as failed and is refunded in full; its numbers are free again."""
-        return self._close(purchase, State.FAILED, now, charged=0, note="the task failed")
+        return self._moves.close(purchase, State.FAILED, now, charged=0, note="the task failed")
 
     def refused(self, purchase: Purchase, note: str, now: float) -> Purchase:
         """The service has refused the call without charge; its numbers are free again."""
-        return self._close(purchase, State.REFUSED, now, charged=0, note=note)
+        return self._moves.close(purchase, State.REFUSED, now, charged=0, note=note)
 
     def charge_unknown(self, purchase: Purchase, note: str, now: float) -> Purchase:
         """The answer is lost: the service may have charged. The numbers are free again."""
-        return self._close(purchase, State.CHARGE_UNKNOWN, now, charged=None, note=note)
+        return self._moves.close(purchase, State.CHARGE_UNKNOWN, now, charged=None, note=note)
 
     def collected(
         self,
@@ -172,7 +170,7 @@ class Purchases:
             closed = current.state in (State.CHARGE_UNKNOWN, State.COLLECTED)
             if closed or current.run_id != purchase.run_id:
                 return current
-            return self._close(purchase, State.COLLECTED, now, charged=charged, note=note)
+            return self._moves.close(purchase, State.COLLECTED, now, charged=charged, note=note)
 
     def give_up(self, purchase_id: int, now: float) -> Purchase:
         """The user's decision that an open purchase is lost: it is closed, and never asked again.
@@ -198,7 +196,7 @@ class Purchases:
             if purchase.state is State.INTENDED:
                 return self.charge_unknown(purchase, note, now)
             if purchase.state is State.SUBMITTED:
-                purchase = self._move(purchase, State.FINISHED)
+                purchase = self._moves.to(purchase, State.FINISHED)
             numbers = self.knowledge.holds.of_purchase(purchase_id)
             codes = np.zeros(len(numbers), np.int32)
             answers = Answers(numbers, codes, (Lookup(LookupStatus.CHARGE_UNKNOWN),))
@@ -212,11 +210,7 @@ class Purchases:
         Raises:
             LedgerError: the account has no such purchase.
         """
-        with self.db.snapshot():
-            found = self._listed("id = :id", id=purchase_id)
-        if not found:
-            raise LedgerError(f"this account has no purchase {purchase_id}")
-        return found[0]
+        return self._moves.get(purchase_id)
 
     def body(self, purchase: Purchase) -> bytes:
         """The bytes of an open purchase, exactly as they were intended."""
@@ -231,7 +225,7 @@ class Purchases:
     def open(self) -> list[Purchase]:
         """Every purchase of the account that is not at its end, oldest first."""
         with self.db.snapshot():
-            return self._listed(f"state IN ({listing(OPEN)})")
+            return self._moves.listed(f"state IN ({quoted(OPEN)})")
 
     def adopt(self, run_id: int, kinds: Sequence[CallKind]) -> list[Purchase]:
         """Take over the open purchases of runs that have ended.
@@ -241,16 +235,16 @@ class Purchases:
         """
         if not kinds:
             return []
-        orphaned = f"""state IN ({listing(OPEN)}) AND kind IN ({listing(kinds)})
+        orphaned = f"""state IN ({quoted(OPEN)}) AND kind IN ({quoted(kinds)})
             AND run_id IN (SELECT id FROM runs WHERE ended_at IS NOT NULL)"""
         with self.db.snapshot():
             # Looked for often, found seldom: only what is found is worth the lock.
-            if not self._listed(orphaned):
+            if not self._moves.listed(orphaned):
                 return []
         with self.db.transaction():
             self._lock()
             check_alive(self.db, run_id, self.account_id)
-            found = self._listed(orphaned)
+            found = self._moves.listed(orphaned)
             for purchase in found:
                 self.db.run(
                     "UPDATE purchases SET run_id = :run WHERE id = :id", run=run_id, id=purchase.id
@@ -279,7 +273,7 @@ class Purchases:
 
     def experience(self) -> dict[CallKind, float]:
         """Seconds that a call of each kind took on average, of those that were collected."""
-        with self.db.transaction():
+        with self.db.snapshot():
             rows = self.db.run(
                 """SELECT kind, AVG(closed_at - created_at) FROM purchases
                    WHERE account_id = :account AND state = :collected GROUP BY kind""",
@@ -310,55 +304,8 @@ class Purchases:
         ended = (State.COLLECTED, State.FAILED, State.CHARGE_UNKNOWN)
         row = self.db.run(
             f"""SELECT COUNT(*) FROM purchases WHERE account_id = :account AND digest = :digest
-                AND state IN ({listing(ended)})""",
+                AND state IN ({quoted(ended)})""",
             account=self.account_id,
             digest=digest,
         )
         return int(row.scalar_one())
-
-    def _close(
-        self, purchase: Purchase, state: State, now: float, *, charged: int | None, note: str | None
-    ) -> Purchase:
-        with self.db.transaction():
-            self._lock()
-            moved = self._move(
-                purchase,
-                state,
-                charged=charged,
-                note=None if note is None else storable(note),
-                closed_at=now,
-            )
-            self.db.run("DELETE FROM payloads WHERE purchase_id = :id", id=purchase.id)
-            self.db.run("DELETE FROM holds WHERE purchase_id = :id", id=purchase.id)
-            return moved
-
-    def _move(self, purchase: Purchase, state: State, **changes: object) -> Purchase:
-        with self.db.transaction():
-            # A check's cost shows in the balance from its end on, a task's from its submit on.
-            response = changes.get("closed_at", changes.get("polled_at"))
-            names = ", ".join(f"{name} = :{name}" for name in ("state", *changes))
-            row = self.db.run(
-                f"""UPDATE purchases SET {names}, responded_at = COALESCE(responded_at, :response)
-                    WHERE id = :id AND run_id = :run AND state IN ({listing(origins(state))})
-                    RETURNING {COLUMNS}""",
-                id=purchase.id,
-                run=purchase.run_id,
-                state=state,
-                response=response,
-                **changes,
-            ).one_or_none()
-            if row is not None:
-                return purchase_of(row)
-            current = self.get(purchase.id)
-            if current.run_id != purchase.run_id:
-                raise RunTakenOver(TAKEN_OVER)
-            raise LedgerError(f"purchase {purchase.id} can't go from {current.state} to {state}")
-
-    def _listed(self, condition: str, **values: object) -> list[Purchase]:
-        rows = self.db.run(
-            f"SELECT {COLUMNS} FROM purchases WHERE account_id = :account AND {condition} "
-            "ORDER BY id",
-            account=self.account_id,
-            **values,
-        )
-        return [purchase_of(row) for row in rows]

@@ -1,0 +1,1 @@
+"""A Dagster code location over `carrier_enrich.dagster`: wiring only."""
