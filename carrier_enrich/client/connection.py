@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import httpx
 
-from carrier_enrich.wire.envelope import redacted
 from carrier_enrich.errors import AnswerLost, NotSent, ServiceError, UnexpectedAnswer
+from carrier_enrich.wire.envelope import redacted
 
 T = TypeVar("T")
 

@@ -184,7 +184,7 @@ def build_enrichment_assets(
         export: Any,
     ):
         """The export with carrier, number type and region beside every phone number."""
-        target = None if config.target is None else Path(config.target)
+        target = Path(config.target) if config.target else None
         return steps.enrich(step(context), export, target, min_match_rate)
 
     return [

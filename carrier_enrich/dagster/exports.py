@@ -46,7 +46,7 @@ def build_export_asset(
     ) -> dg.MaterializeResult[Path]:
         """Contacts as the CRM has written them, with their phone numbers."""
         with told():
-            path = find(context) if config.path is None else Path(config.path)
+            path = Path(config.path) if config.path else find(context)
             return dg.MaterializeResult(value=path, metadata=_of_file(path))
 
     return crm_export

@@ -13,13 +13,13 @@ class PlanConfig(dg.Config):
     """What one run may change of an enrichment; everything empty is as the project defines it."""
 
     phone: list[str] = Field(default=[], description="Phone columns of the export.")
-    country: str | None = Field(
-        default=None,
+    country: str = Field(
+        default="",
         description="ISO 3166-1 alpha-2 code, as US, that completes numbers written without a "
         "country code.",
     )
-    country_column: str | None = Field(
-        default=None, description="A column with each row's country, as code or English name."
+    country_column: str = Field(
+        default="", description="A column with each row's country, as code or English name."
     )
     max_cost_usd: float | None = Field(
         default=None,
@@ -42,8 +42,8 @@ class PlanConfig(dg.Config):
 class EnrichedConfig(dg.Config):
     """Where one run writes an enriched file."""
 
-    target: str | None = Field(
-        default=None,
+    target: str = Field(
+        default="",
         description="Path of the enriched file, Parquet or CSV. Empty: beside the run's other "
         "files; where the export is a frame, the IO manager decides.",
     )
@@ -52,6 +52,6 @@ class EnrichedConfig(dg.Config):
 class ExportConfig(dg.Config):
     """Which export one run takes."""
 
-    path: str | None = Field(
-        default=None, description="Path of a Parquet or CSV file. Empty: as the project defines."
+    path: str = Field(
+        default="", description="Path of a Parquet or CSV file. Empty: as the project defines."
     )

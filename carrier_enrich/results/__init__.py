@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from carrier_enrich.results.archive import is_open_ended, members_of
-from carrier_enrich.wire.envelope import storable
 from carrier_enrich.errors import BadResultFile
 from carrier_enrich.model import FIELDS, Answers, Lookup, Product, masked
+from carrier_enrich.results.archive import is_open_ended, members_of
 from carrier_enrich.results.table import FLAGS, IDENTIFIER, table_of
 from carrier_enrich.wire import lookup_of
+from carrier_enrich.wire.envelope import storable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,10 +17,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from carrier_enrich.results.archive import Member
-from carrier_enrich.wire.envelope import redacted
 from carrier_enrich.errors import BadResultFile
 from carrier_enrich.model import FIELDS
+from carrier_enrich.results.archive import Member
+from carrier_enrich.wire.envelope import redacted
 
 IDENTIFIER = "identifier"
 FLAGS = ("registered", "exists")

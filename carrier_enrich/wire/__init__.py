@@ -14,6 +14,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from carrier_enrich.errors import AnswerLost, UnexpectedAnswer
+from carrier_enrich.model import (
+    FIELDS,
+    UNDETERMINED,
+    BulkTask,
+    Lookup,
+    LookupStatus,
+    TaskStatus,
+    masked,
+)
 from carrier_enrich.wire.calls import (
     Request,
     balance,
@@ -26,16 +36,6 @@ from carrier_enrich.wire.calls import (
     task_file,
 )
 from carrier_enrich.wire.envelope import data_of, integer, text
-from carrier_enrich.errors import AnswerLost, UnexpectedAnswer
-from carrier_enrich.model import (
-    FIELDS,
-    UNDETERMINED,
-    BulkTask,
-    Lookup,
-    LookupStatus,
-    TaskStatus,
-    masked,
-)
 
 __all__ = [
     "Request",

