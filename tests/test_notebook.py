@@ -16,7 +16,7 @@ def test_the_notebook_runs_from_csv_to_chart():
     assert len(notebook.cells) <= 11
     NotebookClient(
         notebook,
-        timeout=120,
+        timeout=600,
         kernel_name="python3",
         resources={"metadata": {"path": NOTEBOOK.parent}},
     ).execute()

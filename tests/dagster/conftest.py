@@ -58,7 +58,7 @@ class DevServer:
         request = urllib.request.Request(
             f"{self.url}/graphql", body, {"Content-Type": "application/json"}
         )
-        with urllib.request.urlopen(request, timeout=60) as response:
+        with urllib.request.urlopen(request, timeout=300) as response:
             answer = json.load(response)
         assert "errors" not in answer, answer["errors"]
         return answer["data"]

@@ -122,7 +122,7 @@ def run(code: str, **environ: str) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -186,7 +186,7 @@ def test_a_sandbox_is_shared_survives_and_keeps_its_address(tmp_path):
         )
         for _ in range(3)
     ]
-    urls = {process.communicate(timeout=120)[0].strip() for process in at_once}
+    urls = {process.communicate(timeout=300)[0].strip() for process in at_once}
     (url,) = urls
     SandboxControl(url).set_balance(123)
     pid = pid_of(url)

@@ -18,7 +18,7 @@ import pytest
 from carrier_enrich.sandbox import SandboxConfig, running_sandbox
 
 SCRIPT = Path(__file__).with_name("deployment.py")
-SECONDS = 120.0
+SECONDS = 500.0
 
 pytestmark = pytest.mark.slow
 

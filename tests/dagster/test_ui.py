@@ -148,10 +148,10 @@ def test_a_person_materializes_everything_and_sees_what_came_of_it(server, place
         page.on("pageerror", lambda error: errors.append(str(error)))
 
         page.goto(f"{server.url}/locations/dagster_project/asset-groups/carrier/lineage")
-        page.get_by_text("crm_enriched").first.wait_for(timeout=60_000)
+        page.get_by_text("crm_enriched").first.wait_for(timeout=240_000)
         page.get_by_role("button", name=re.compile("Materialize all")).click()
         link = page.get_by_role("link", name=re.compile("View|[0-9a-f]{8}")).first
-        link.wait_for(timeout=60_000)
+        link.wait_for(timeout=240_000)
         newest = server.query("{ runsOrError(limit: 1) { ... on Runs { results { runId } } } }")
         run_id = newest["runsOrError"]["results"][0]["runId"]
         assert server.ended(run_id) == "SUCCESS"
@@ -159,26 +159,26 @@ def test_a_person_materializes_everything_and_sees_what_came_of_it(server, place
         page.screenshot(path=place / "graph.png")
 
         page.goto(f"{server.url}/assets/crm_enriched?view=overview")
-        page.get_by_text("match_rate").first.wait_for(timeout=60_000)
+        page.get_by_text("match_rate").first.wait_for(timeout=240_000)
         page.screenshot(path=place / "enriched.png", full_page=True)
         picture = page.locator("img[src^='data:image/png']").first
         page.goto(f"{server.url}/assets/crm_enriched?view=events")
         # Dagster folds long markdown away behind a button.
         folded = page.get_by_role("row", name=re.compile("^picture")).get_by_text("Show Markdown")
-        expect(picture.or_(folded).first).to_be_visible(timeout=60_000)
+        expect(picture.or_(folded).first).to_be_visible(timeout=240_000)
         if folded.count():
             folded.click()
-        expect(picture).to_be_visible(timeout=60_000)
+        expect(picture).to_be_visible(timeout=240_000)
         assert picture.evaluate("image => image.naturalWidth") > 500
         page.screenshot(path=place / "events.png", full_page=True)
         assert page.get_by_text("made-up answers").first.is_visible()
         assert SECRET not in page.content()
 
         page.goto(f"{server.url}/assets/crm_enriched?view=checks")
-        page.get_by_text("rows_preserved").first.wait_for(timeout=60_000)
+        page.get_by_text("rows_preserved").first.wait_for(timeout=240_000)
         page.screenshot(path=place / "checks.png")
         page.goto(f"{server.url}/assets/account_balance?view=events")
-        page.get_by_text("balance_usd").first.wait_for(timeout=60_000)
+        page.get_by_text("balance_usd").first.wait_for(timeout=240_000)
         page.screenshot(path=place / "balance.png")
         page.goto(f"{server.url}/locations/dagster_project/jobs/enrich_crm/playground")
         page.wait_for_timeout(4_000)

@@ -47,7 +47,7 @@ class Caller:
         self.client = httpx.Client(
             base_url=self.base_url,
             headers=headers,
-            timeout=30,
+            timeout=120,
             limits=limits,
             trust_env=False,
             verify=False,  # plain http needs no certificates, and reading them takes longer
@@ -95,7 +95,7 @@ class Caller:
 
     def download(self, task: dict[str, Any]) -> httpx.Response:
         """What the result link of a task answers to a caller without a key."""
-        return httpx.get(task["result_url"], timeout=30, trust_env=False, verify=False)
+        return httpx.get(task["result_url"], timeout=120, trust_env=False, verify=False)
 
     def balance(self) -> int:
         """The balance, in micros."""

@@ -142,7 +142,7 @@ def test_a_config_that_can_not_be_is_bad_use(config):
     """Exit code 2 with a word on what is wrong, and nothing is served."""
     command = [sys.executable, "-m", "carrier_enrich.sandbox", "--config", config]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=_PACKAGE.parents[1], timeout=60
+        command, capture_output=True, text=True, check=False, cwd=_PACKAGE.parents[1], timeout=300
     )
     assert done.returncode == 2
     assert "--config" in done.stderr

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 COMMAND = [sys.executable, "-m", "carrier_enrich.cli"]
-SECONDS = 60
+SECONDS = 600
 
 
 @dataclass(frozen=True)
