@@ -1,12 +1,13 @@
 """Whole columns of phone texts, read with a few passes over all of them.
 
-This is `reading` for the texts that most columns consist of: digits with spaces, dots, dashes,
-brackets and a slash, with or without a plus or ``tel:``. Whatever else there is, and whatever
-is not certain, is left open for it.
+This is `reading` for the texts that most columns consist of (see `plain`). Whatever else there
+is, and whatever is not certain, is left open for it.
 """
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,6 @@ from carrier_enrich.phones.digits import (
     matches,
     only_digits,
     replaced,
-    replaced_all,
     sliced,
 )
 from carrier_enrich.phones.judging import (
@@ -37,6 +37,7 @@ from carrier_enrich.phones.judging import (
     without_optional_trunk,
     without_trunk,
 )
+from carrier_enrich.phones.plain import plain_texts
 from carrier_enrich.phones.plans import Plan, plan_of_region, region_names
 from carrier_enrich.phones.reasons import Reason
 
@@ -47,16 +48,11 @@ _OK, _AMBIGUOUS, _NO_COUNTRY, _TOO_LONG = map(
     REASONS.index, (Reason.OK, Reason.AMBIGUOUS, Reason.NO_COUNTRY, Reason.TOO_LONG)
 )
 
+_BLOCK_ROWS = 1 << 17
 # Fewer digits are rare; more may not fit 64 bits behind a calling code.
 _DIGITS_MIN, _DIGITS_MAX = 7, 15
 # Among more digits, a spaced dash may part two numbers.
 _UNPARTED_MAX = 13
-# After seven digits, a slash would part two numbers.
-_GAP = r"[ ().\[\]-]"
-_START = rf"'?{_GAP}*(?:(?i:tel):)?{_GAP}*\+?(?:(?:{_GAP}*[0-9]){{1,6}}{_GAP}*/)?"
-_PLAIN = rf"^{_START}[0-9 ().\[\]-]{{1,40}}$"
-# A whole number that passed through a float.
-_FLOAT = r" *('?\+?[1-9][0-9]*)\.0 *$"
 _ZERO_IN_BRACKETS = r"\(0\)"
 _PREFIX = "0011|011|00"
 
@@ -85,15 +81,29 @@ class Settled:
 
 
 def settle(texts: Texts, countries: Places) -> Settled:
-    """Read what can be read at once.
+    """Read what can be read at once, a block a core: Arrow's expressions run beside each other.
 
     Args:
         texts: an Arrow array of large strings; nulls are left open.
         countries: the default country beside each as a position in `region_names`, or -1.
     """
-    texts = replaced_all(texts, "\u00a0", " ")
-    rows = np.flatnonzero(matches(texts, _PLAIN))
-    plain = replaced(texts.take(rows), _FLOAT, r"\1")
+    starts = range(0, max(len(texts), 1), _BLOCK_ROWS)
+    blocks = [texts.slice(start, _BLOCK_ROWS) for start in starts]
+    theirs = [countries[start : start + _BLOCK_ROWS] for start in starts]
+    if len(blocks) == 1:
+        return _settle(texts, countries)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        parts = list(pool.map(_settle, blocks, theirs))
+    return Settled(
+        np.concatenate([part.rows + start for start, part in zip(starts, parts, strict=True)]),
+        np.concatenate([part.numbers for part in parts]),
+        np.concatenate([part.reasons for part in parts]),
+        np.concatenate([part.regions for part in parts]),
+    )
+
+
+def _settle(texts: Texts, countries: Places) -> Settled:
+    rows, plain = plain_texts(texts)
     digits = only_digits(plain)
     counts = lengths(digits)
     is_whole = (counts <= _UNPARTED_MAX) | ~matches(plain, " - ")
@@ -128,9 +138,13 @@ def _read_anywhere(digits: Texts, has_plus: Bools) -> tuple[Int64s, Reasons, Pla
     numbers = _international(digits, has_plus)
     judged = judge(numbers, ~has_plus)
     reasons = np.where(has_plus | judged.is_valid, judged.reasons, OPEN).astype(np.uint8)
-    has_no_code = begins(digits, "0") & ~begins(digits, _PREFIX)
-    reasons[~has_plus & (has_no_code | judged.is_not_valid & ~begins(digits, "0"))] = _NO_COUNTRY
-    return numbers, reasons, judged.regions
+    has_prefix = begins(digits, _PREFIX)
+    reasons[~has_plus & begins(digits, "0") & ~has_prefix] = _NO_COUNTRY
+    is_refused = ~has_plus & judged.is_not_valid
+    reasons[is_refused & (~begins(digits, "0") | begins(digits, "011"))] = _NO_COUNTRY
+    is_dialled = is_refused & begins(digits, "00")
+    reasons[is_dialled] = judged.reasons[is_dialled]
+    return judged.numbers, reasons, judged.regions
 
 
 def _read_at_home(digits: Texts, countries: Places) -> tuple[Int64s, Reasons, Places]:
@@ -144,6 +158,7 @@ def _read_at_home(digits: Texts, countries: Places) -> tuple[Int64s, Reasons, Pl
         has_code[group] = begins(some, f"(?:011)?{plan.calling_code}")
     has_prefix = begins(digits, _PREFIX)
     home = judge(national, has_code | has_prefix)
+    national = home.numbers
     is_refused = home.is_not_valid | (home.reasons == _TOO_LONG)
 
     foreign = _international(digits, np.zeros(len(digits), np.bool_))
@@ -151,6 +166,8 @@ def _read_at_home(digits: Texts, countries: Places) -> tuple[Int64s, Reasons, Pl
     is_twofold |= (home.reasons == _TOO_LONG) & (foreign > 0)
     rows = np.flatnonzero(is_twofold)
     abroad = judge(foreign[rows], np.ones(len(rows), np.bool_))
+    foreign[rows] = abroad.numbers
+    is_twofold &= national != foreign
     is_valid, is_not_valid = np.zeros((2, len(digits)), np.bool_)
     is_valid[rows], is_not_valid[rows] = abroad.is_valid, abroad.is_not_valid
     regions = np.full(len(digits), -1, np.int16)

@@ -46,18 +46,25 @@ def replaced(texts: Texts, pattern: str, by: str) -> Texts:
     return pc.replace_substring_regex(texts, f"^(?:{pattern})", by, max_replacements=1)
 
 
-def replaced_all(texts: Texts, part: str, by: str) -> Texts:
-    """Texts with every occurrence of a part replaced."""
+def replaced_all(texts: Texts, pattern: str, by: str) -> Texts:
+    """Texts with every match replaced."""
     import pyarrow.compute as pc
 
-    return pc.replace_substring(texts, part, by)
+    return pc.replace_substring_regex(texts, pattern, by)
+
+
+def composed(texts: Texts, where: Bools) -> Texts:
+    """Texts with wide characters as ASCII has them, where chosen."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    usual: Any = pc.utf8_normalize(texts.filter(pa.array(where)), form="NFKC")
+    return pc.replace_with_mask(texts, pa.array(where), usual)
 
 
 def only_digits(texts: Texts) -> Texts:
     """Texts without anything but ASCII digits."""
-    import pyarrow.compute as pc
-
-    return pc.replace_substring_regex(texts, "[^0-9]+", "")
+    return replaced_all(texts, "[^0-9]+", "")
 
 
 def chosen(where: Bools, texts: Texts, others: Texts) -> Texts:
@@ -85,10 +92,11 @@ def sliced(texts: Texts, start: int) -> Texts:
 
 
 def lengths(texts: Texts) -> Int64s:
-    """Bytes of each text."""
+    """Bytes of each text; a null has none."""
     import pyarrow.compute as pc
 
-    return np.asarray(pc.binary_length(texts), np.int64)
+    counts: Any = pc.binary_length(texts)
+    return np.asarray(counts.fill_null(0), np.int64)
 
 
 def integers(digits: Texts, prefix: str = "0") -> Int64s:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from carrier_enrich.phones.digits import (
     chosen,
     fits,
     groups,
+    integers,
     lengths,
     put,
     replaced,
@@ -54,20 +55,40 @@ class Judged:
     """What is known of numbers.
 
     Attributes:
-        reasons: positions in `REASONS` by their counts of digits; open where a number reads as
-            another one when it is written with a plus.
+        numbers: what they read as when they are written with a plus: +44 0 20 is +44 20.
+        reasons: positions in `REASONS` by their counts of digits; open where not certain.
         is_valid, is_not_valid: of the possible numbers asked for, and of all asked for; both
             False where that is not certain.
     """
 
+    numbers: Int64s
     reasons: Reasons
     is_valid: Bools
     is_not_valid: Bools
     regions: Places
 
+    @property
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        """All of them."""
+        return (self.numbers, self.reasons, self.is_valid, self.is_not_valid, self.regions)
+
 
 def judge(numbers: Int64s, asks_validity: Bools) -> Judged:
     """What the numbering plans say of E.164 integers; of 0 nothing."""
+    judged, shorter = _judge(numbers, asks_validity)
+    rows = np.flatnonzero(shorter)
+    if len(rows):
+        again, still = _judge(shorter[rows], asks_validity[rows])
+        again.reasons[still > 0] = OPEN
+        again.is_valid[still > 0] = again.is_not_valid[still > 0] = False
+        for one, other in zip(judged.columns, again.columns, strict=True):
+            one[rows] = other
+    return judged
+
+
+def _judge(numbers: Int64s, asks_validity: Bools) -> tuple[Judged, Int64s]:
+    """The same where a number reads as itself; elsewhere what it reads as, otherwise 0."""
+    numbers, shorter = numbers.copy(), np.zeros(len(numbers), np.int64)
     reasons = np.full(len(numbers), OPEN, np.uint8)
     is_valid, is_not_valid = np.zeros((2, len(numbers)), np.bool_)
     regions = np.full(len(numbers), -1, np.int16)
@@ -80,14 +101,17 @@ def judge(numbers: Int64s, asks_validity: Bools) -> Judged:
         plans = plans_of(code)
         national = sliced(texts.take(group), len(str(code)))
         counts = lengths(national)
-        is_stable = lengths(without_optional_trunk(national, plans[0])) == counts
+        bare = without_optional_trunk(national, plans[0])
+        is_stable = lengths(bare) == counts
         is_zero = numbers[group] % 10**counts == 0
         reasons[group] = np.where(is_stable & ~is_zero, _reasons_of_lengths(plans)[counts], OPEN)
         asked = asks_validity[group]
         regions[group], valid = _regions(national, plans, asked)
         is_valid[group] = valid & (reasons[group] == _OK)
         is_not_valid[group] = is_stable & asked & ~valid
-    return Judged(reasons, is_valid, is_not_valid, regions)
+        changed = np.flatnonzero(~is_stable)
+        shorter[group[changed]] = integers(bare.take(changed), str(code))
+    return Judged(numbers, reasons, is_valid, is_not_valid, regions), shorter
 
 
 @cache

@@ -185,6 +185,44 @@ def test_any_column(texts, country):
     assert disagreements(texts, country) == []
 
 
+#: What people and address books write behind a number, and signs of other keyboards.
+ENDINGS = [
+    " ext. 5", " ext 12", "x201", " x 201", " X201", "#7", " #43", " (ext 4)", " - x12", ", ext. 2",
+    " extension 99", "/ext3", " xtn 5", " extn.5", " ext:12", " ext..-12", " (mobile)", " m",
+    " [w]", " cell.", ", office", " (home)", " fax", "-tel", " d.", "ext", " x", "#", " #",
+    " x12 x13", " ext 1234567890", " ext 5 ext 6", " x1 (mobile)", " (mobile) x1", ".0 x5",
+    ".0 (m)", " ext. 5.0", "x5/6", " extra 5", " exit 5", " e5", "*5", "~5", " #5#", "  ", " -",
+    ")", " mobil", " privat",
+]  # fmt: skip
+SIGNS = {ord(c): chr(ord(c) + 0xFEE0) for c in "0123456789+()"} | {45: "\u2011", 32: "\u2009"}
+
+
+def written(text: str, chance: random.Random) -> str:
+    """The same number with an ending, wide or unseen signs, or several of these."""
+    text += chance.choice(ENDINGS) * chance.randrange(2)
+    if chance.random() < 0.2:
+        text = "".join(c.translate(SIGNS) if chance.random() < 0.7 else c for c in text)
+    if chance.random() < 0.2:
+        unseen = chance.choice("\u200b\u202a\u202c\u200e\ufeff\u00ad\u2003\u2212\u30fc\u0660\u2800")
+        at = chance.randrange(len(text) + 1)
+        text = text[:at] + unseen + text[at:]
+    return text
+
+
+@pytest.mark.parametrize("country", [None, "US", "DE", "GB", "NG"])
+def test_endings_and_foreign_signs(country):
+    """Extensions, labels, wide digits and unseen signs are read the same at once."""
+    chance = random.Random(4)
+    texts: list[str | None] = [
+        written(phonenumbers.format_number(number, form), chance)
+        for number in chance.sample(examples(), 400)
+        for form in FORMATS
+    ]
+    texts += [f"+44 20 7946 0000{ending}" for ending in ENDINGS]
+    assert disagreements(texts, country) == []
+    assert len(settled(texts, country)) > 0.6 * len(texts)
+
+
 def mixed(count: int) -> tuple[list[str | None], list[str | None]]:
     """Texts as an export holds them, with the country that stands beside each."""
     chance = random.Random(3)
