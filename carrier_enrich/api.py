@@ -8,6 +8,7 @@ from typing import Any, Literal
 from carrier_enrich import frames
 from carrier_enrich.enricher import Enricher, Phone, Usd, Watch
 from carrier_enrich.planning import Plan
+from carrier_enrich.progress import watched
 from carrier_enrich.settings import Settings
 
 
@@ -23,7 +24,7 @@ def enrich(
     on_limit: Literal["raise", "partial"] = "raise",
     plan: Plan | None = None,
     settings: Settings | None = None,
-    progress: Watch | None = None,
+    progress: Watch | bool | None = None,
 ) -> Any:
     """A frame with carrier, number type and region beside every phone number.
 
@@ -39,7 +40,9 @@ def enrich(
             ``"raise"`` raises, with what came kept in the ledger.
         plan: a plan made by `plan`; other data than it was made for is refused.
         settings: by default from the environment.
-        progress: called with a `Progress` whenever it changes.
+        progress: True shows the run: one live panel on a terminal, a table in a notebook's cell,
+            plain lines on standard error elsewhere. By default nothing is shown. A callable is
+            called with a `Progress` whenever it changes.
 
     Returns:
         The same kind of frame: the asked columns and `lookup_status` added, named ``{column}``
@@ -50,7 +53,8 @@ def enrich(
         OverBudget, OutOfBalance, QuotaUsedUp, DeadlinePassed, PaidWorkOpen, ServiceError: see
             `carrier_enrich.errors`; a second call pays for the rest only.
     """
-    with Enricher(settings) as enricher:
+    expected = None if plan is None else plan.expected_seconds
+    with Enricher(settings) as enricher, watched(progress, expected=expected) as watch:
         return enricher.enrich(
             data,
             phone,
@@ -61,7 +65,7 @@ def enrich(
             max_cost_usd=max_cost_usd,
             on_limit=on_limit,
             plan=plan,
-            progress=progress,
+            progress=watch,
         )
 
 

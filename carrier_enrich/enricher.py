@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from carrier_enrich import files, frames
+from carrier_enrich import frames, streams
+from carrier_enrich.accounting import receipt_from, receipt_of
 from carrier_enrich.client import CarrierClient
 from carrier_enrich.engine import Engine, Outcome, Progress, Tally
 from carrier_enrich.engine.courier import Courier, ThreadCourier
 from carrier_enrich.errors import BadInput, PlanChanged
 from carrier_enrich.ledger import Ledger
-from carrier_enrich.model import Answers, Countries, LookupStatus, micros_of_usd
+from carrier_enrich.model import Answers, Countries, micros_of_usd
 from carrier_enrich.planning import Plan
 from carrier_enrich.receipt import Receipt
 from carrier_enrich.settings import Settings
@@ -23,7 +25,8 @@ from carrier_enrich.settings import Settings
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from carrier_enrich.frames import Crosswalk
+    from carrier_enrich.frames import Demand
+    from carrier_enrich.streams import Reading, Written
 
 logger = logging.getLogger("carrier_enrich")
 
@@ -75,16 +78,12 @@ class Enricher:
 
         See `carrier_enrich.enrich` for the arguments and what is raised.
         """
-        if on_limit not in ("raise", "partial"):
-            raise BadInput(f"on_limit is {on_limit!r}: 'raise' or 'partial'")
+        _check_limit(on_limit)
         frames.check_request(
             frames.column_labels(data), phone, country, country_column, columns, prefix
         )
         walk = frames.crosswalk(data, phone, country=country, country_column=country_column)
-        if plan is not None and plan.digest != walk.digest:
-            raise PlanChanged(
-                "the data is not what the plan was made for: plan again; nothing was sent"
-            )
+        _check_plan(plan, walk)
         cap = self._cap(max_cost_usd, plan)
         outcome = self.look_up(walk, cap=cap, partial=on_limit == "partial", watch=progress)
         self.receipt = receipt_of(walk, outcome, self.settings.with_cap(cap))
@@ -116,24 +115,117 @@ class Enricher:
         source: str | Path,
         target: str | Path,
         phone: Phone,
-        **options: Any,
+        *,
+        country: str | None = None,
+        country_column: str | None = None,
+        columns: Sequence[str] = frames.DEFAULT_COLUMNS,
+        prefix: str = "",
+        max_cost_usd: Usd | None = None,
+        on_limit: Literal["raise", "partial"] = "raise",
+        plan: Plan | None = None,
+        excel_safe: bool = False,
+        progress: Watch | None = None,
     ) -> Receipt:
-        """Enrich a Parquet or CSV file into another; options as `enrich`'s.
+        """Enrich a file into another, a piece at a time: memory does not grow with the rows.
 
-        The target appears only when it is whole; the source is never touched.
+        The target appears only when it is whole; the source is never touched. See
+        `carrier_enrich.enrich` for the other arguments and what is raised.
+
+        Args:
+            source: a Parquet or CSV file, or a folder of Parquet files (also hive-style, whose
+                folder names count as columns): a local path or an fsspec URL.
+            target: the same; a folder where the source is one.
+            excel_safe: mark phone numbers and the service's texts in a CSV, so that a
+                spreadsheet takes them for text.
 
         Raises:
-            BadInput: also where the target is the source or can't be written; nothing was sent.
+            BadInput: also where the target is the source or can't be written, before anything
+                is sent.
         """
-        if Path(source).resolve() == Path(target).resolve():
-            raise BadInput(f"{target}: the target is the source: name another file")
-        files.check_target(target)
-        table = files.read_table(source)
-        files.check_target(target, table)
-        out = self.enrich(table, phone, **options)
-        files.write_table(out, target)
+        with self.reading(
+            source,
+            phone,
+            country=country,
+            country_column=country_column,
+            columns=columns,
+            prefix=prefix,
+        ) as read:
+            self.enrich_reading(
+                read,
+                target,
+                columns=columns,
+                prefix=prefix,
+                max_cost_usd=max_cost_usd,
+                on_limit=on_limit,
+                plan=plan,
+                excel_safe=excel_safe,
+                progress=progress,
+            )
         assert self.receipt is not None
         return self.receipt
+
+    def plan_file(
+        self,
+        source: str | Path,
+        phone: Phone,
+        *,
+        max_cost_usd: Usd | None = None,
+        **options: Any,
+    ) -> Plan:
+        """What `enrich_file` would send and cost at most; sends nothing but the balance read."""
+        with self.reading(source, phone, **options) as read:
+            return self.plan_for(read.demand, self._cap(max_cost_usd, None))
+
+    @contextmanager
+    def reading(self, source: str | Path, phone: Phone, **options: Any) -> Iterator[Reading]:
+        """A file read once, for `plan_for` and `enrich_reading`; options as `streams.reading`.
+
+        Raises:
+            BadInput: the file or a name can't be used.
+        """
+        rows = self.settings.batch_rows
+        with streams.reading(source, phone, batch_rows=rows, **options) as read:
+            yield read
+
+    def enrich_reading(
+        self,
+        read: Reading,
+        target: str | Path,
+        *,
+        columns: Sequence[str] = frames.DEFAULT_COLUMNS,
+        prefix: str = "",
+        max_cost_usd: Usd | None = None,
+        on_limit: Literal["raise", "partial"] = "raise",
+        plan: Plan | None = None,
+        excel_safe: bool = False,
+        progress: Watch | None = None,
+    ) -> Written:
+        """Look up and write what was read; arguments and errors as `enrich_file`'s."""
+        _check_limit(on_limit)
+        _check_plan(plan, read.demand)
+        streams.check_target(read, target, excel_safe=excel_safe)
+        cap = self._cap(max_cost_usd, plan)
+        outcome = self.look_up(read.demand, cap=cap, partial=on_limit == "partial", watch=progress)
+        written = streams.write(
+            read,
+            outcome.answers,
+            target,
+            columns=columns,
+            prefix=prefix,
+            excel_safe=excel_safe,
+        )
+        counts = frames.by_status(written.lookups, written.cells)
+        self.receipt = receipt_from(
+            outcome,
+            self.settings.with_cap(cap),
+            rows=read.demand.rows,
+            phone_columns=len(read.phones),
+            cells={str(status): cells for status, cells in counts.items() if cells},
+            distinct=len(read.demand.numbers),
+            answered=len(outcome.answers),
+            blank=read.demand.missing + sum(read.demand.invalid.values()),
+        )
+        return written
 
     def balance(self) -> int:
         """The account's balance in micros of USD (spec, Balance)."""
@@ -160,24 +252,24 @@ class Enricher:
 
     def look_up(
         self,
-        walk: Crosswalk,
+        walk: Demand,
         *,
         cap: int | None = None,
         partial: bool = False,
         watch: Watch | None = None,
     ) -> Outcome:
-        """Answers for the numbers of a crosswalk."""
+        """Answers for the numbers of a frame or file."""
         if not len(walk.numbers):
             what = "no rows" if not walk.rows else "no phone number in any row"
             logger.warning("%s: nothing was looked up and nothing was sent", what)
             return Outcome(Answers.of(()), Tally(), ())
         engine = self._engine(cap)
-        return engine.run(walk.numbers, countries_of(walk), partial=partial, watch=watch)
+        return engine.run(walk.numbers, _countries(walk), partial=partial, watch=watch)
 
-    def plan_for(self, walk: Crosswalk, cap: int | None = None) -> Plan:
-        """The plan for a crosswalk."""
+    def plan_for(self, walk: Demand, cap: int | None = None) -> Plan:
+        """The plan for what was read of a frame or file."""
         engine = self._engine(cap) if len(walk.numbers) else None
-        look = engine.look(walk.numbers, countries_of(walk)) if engine else None
+        look = engine.look(walk.numbers, _countries(walk)) if engine else None
         return Plan(
             rows=walk.rows,
             missing=walk.missing,
@@ -243,59 +335,17 @@ class Enricher:
         return Engine(self.open_ledger(), courier, settings, self._clock)
 
 
-def countries_of(walk: Crosswalk) -> Countries:
-    """The country of each distinct number of a crosswalk."""
-    return Countries(walk.countries, walk.country_names)
+def _check_limit(on_limit: str) -> None:
+    if on_limit not in ("raise", "partial"):
+        raise BadInput(f"on_limit is {on_limit!r}: 'raise' or 'partial'")
 
 
-def receipt_of(walk: Crosswalk | None, outcome: Outcome, settings: Settings) -> Receipt:
-    """The receipt of a run over a crosswalk; None for a run that only settled."""
-    tally = outcome.tally
-    cells: dict[str, int] = {}
-    if walk is not None:
-        cells = {str(k): n for k, n in frames.status_counts(walk, outcome.answers).items() if n}
-    distinct = 0 if walk is None else len(walk.numbers)
-    collected = tally.collected if walk is not None else 0
-    unanswered = distinct - len(outcome.answers)
-    blank = cells.get(LookupStatus.MISSING, 0) + (sum(walk.invalid.values()) if walk else 0)
-    saved_cells = sum(cells.values()) - blank - tally.bought - collected - unanswered
-    prices = [
-        price
-        for price in (
-            settings.price_single,
-            settings.price_multi,
-            settings.price_carrier_batch,
-            settings.price_global_carrier_batch,
+def _check_plan(plan: Plan | None, demand: Demand) -> None:
+    if plan is not None and plan.digest != demand.digest:
+        raise PlanChanged(
+            "the data is not what the plan was made for: plan again; nothing was sent"
         )
-        if price is not None
-    ]
-    return Receipt(
-        rows=0 if walk is None else walk.rows,
-        phone_columns=0 if walk is None else len(walk.columns),
-        cells=cells,
-        distinct=distinct,
-        known=tally.known,
-        bought=tally.bought,
-        collected=collected,
-        shared=tally.shared,
-        unanswered=unanswered,
-        requests=dict(tally.requests),
-        refusals=dict(tally.refusals),
-        estimated=tally.estimated,
-        charged=tally.charged,
-        charged_by_kind=dict(tally.charged_by_kind),
-        not_charged=tally.refunded,
-        charge_unknown=tally.unknown_cost,
-        charge_unknown_numbers=tally.unknown,
-        still_open=tally.still_open,
-        unpriced=tally.unpriced,
-        saved=min(prices) * saved_cells if prices else None,
-        saved_cells=saved_cells,
-        balance_before=tally.balance_before,
-        balance_after=tally.balance_after,
-        open_purchases=len(outcome.open),
-        duration_seconds=tally.ended_at - tally.started_at,
-        stopped=None if outcome.stopped is None else str(outcome.stopped),
-        sandbox=settings.is_loopback,
-        cap=settings.max_cost,
-    )
+
+
+def _countries(walk: Demand) -> Countries:
+    return Countries(walk.countries, walk.country_names)

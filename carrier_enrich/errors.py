@@ -39,10 +39,11 @@ class CarrierEnrichError(Exception):
     """The root of every error of this package.
 
     Attributes:
-        exit_code: what the command line ends with.
+        exit_code: what the command line ends with. Of its class, except where the service fails
+            while work is open that is paid for: that goes first (`PaidWorkOpen`).
     """
 
-    exit_code: ClassVar[int] = 1
+    exit_code: int = 1
 
 
 class BadInput(CarrierEnrichError, ValueError):

@@ -14,6 +14,7 @@ from carrier_enrich.tables import (
     count,
     counted,
     duration,
+    evened,
     html_table,
     money,
     share,
@@ -116,7 +117,7 @@ class Plan:
 
     def lines(self) -> list[Row]:
         """The plan as rows of a table: from the rows down to what is to be paid."""
-        return [*self._numbers(), *self._not_numbers(), *self._calls(), *self._money()]
+        return [*self._numbers(), *self._not_numbers(), *self._calls(), *evened(self._money())]
 
     def __str__(self) -> str:
         return text_table(self._title, self.lines())

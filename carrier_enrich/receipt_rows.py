@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from carrier_enrich.tables import Row, count, counted, duration, money, percent, share, words
+from carrier_enrich.tables import (
+    Row,
+    count,
+    counted,
+    duration,
+    evened,
+    money,
+    percent,
+    share,
+    words,
+)
 
 if TYPE_CHECKING:
     from carrier_enrich.receipt import Receipt
@@ -17,8 +27,7 @@ def rows_of(receipt: Receipt) -> list[Row]:
         *_origins(receipt),
         *_sent(receipt),
         Row("Money"),
-        *_amounts(receipt),
-        *_balances(receipt),
+        *evened([*_amounts(receipt), *_balances(receipt)]),
         Row("End"),
         *_end(receipt),
     ]
@@ -78,9 +87,8 @@ def _amounts(receipt: Receipt) -> list[Row]:
         rows.append(Row("still open", money(receipt.still_open)))
     if receipt.unpriced:
         rows.append(Row("at unknown prices", counted(receipt.unpriced, "number")))
-    saved = money(receipt.saved)
-    reused = counted(receipt.saved_cells, "cell")
-    return [*rows, Row("saved by not paying twice", f"{saved}: {reused} reused")]
+    saved = Row("saved by not paying twice", money(receipt.saved))
+    return [*rows, saved, Row("  cells reused", count(receipt.saved_cells))]
 
 
 def _balances(receipt: Receipt) -> list[Row]:

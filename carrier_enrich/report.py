@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from carrier_enrich.charts import Bar, bar_chart, stacked_bar
-from carrier_enrich.tables import Row, count, counted, money, percent, words
+from carrier_enrich.tables import Row, count, counted, html_label, money, percent, words
 
 if TYPE_CHECKING:
     from carrier_enrich.breakdown import Breakdown, Top
@@ -114,7 +114,7 @@ def _stopped(receipt: Receipt) -> str:
 def _tiles(receipt: Receipt) -> str:
     asked = sum(receipt.cells.values()) - receipt.cells.get("missing", 0)
     tiles = [
-        (percent(receipt.cells.get("found", 0), asked), "of the cells with a value found"),
+        (percent(receipt.cells.get("found", 0), asked), "found, of the cells with a value"),
         (count(receipt.bought), "numbers bought"),
         (money(receipt.charged), "charged"),
         (count(receipt.saved_cells), "cells answered without paying again"),
@@ -225,4 +225,4 @@ def _table(rows: Sequence[Row]) -> str:
 
 
 def _table_row(row: Row) -> str:
-    return f"<tr><td>{escape(row.label)}</td><td>{escape(row.value or '')}</td></tr>"
+    return f"<tr><td>{html_label(row.label)}</td><td>{escape(row.value or '')}</td></tr>"

@@ -8,7 +8,9 @@ never simply sent again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, TypeAlias, assert_never
 
 from carrier_enrich.errors import (
@@ -43,6 +45,11 @@ UNEXPECTED_MAX = 3
 #: Times that the balance is asked for where no answer comes: it is the first call of a run, so
 #: a wrong base URL shows here, in half a minute rather than at the deadline.
 BALANCE_MAX = 5
+
+#: Seconds for which the service may be at work on a check, from its request on (spec, Limits).
+CHECK_SECONDS: Mapping[CallKind, float] = MappingProxyType(
+    {CallKind.SINGLE_CHECK: 60.0, CallKind.MULTI_CHECK: 300.0}
+)
 
 _BACK_OFF_FIRST = 2.0
 _BACK_OFF_MAX = 60.0

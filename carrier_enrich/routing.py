@@ -35,6 +35,8 @@ class Rules:
         bulk_from: numbers of a country from which on they go to bulk tasks.
         product: the bulk product to take, None where no usable one has a known price.
         singles_beside: whether single checks go beside the multi check (`fast` pace).
+        one_task_at_once: bulk tasks run one after the other, so that a task of the few numbers
+            that are over costs more time than checks of them.
     """
 
     bulk_from: int = BULK_MIN
@@ -43,6 +45,7 @@ class Rules:
     price_single: int | None = None
     price_multi: int | None = None
     singles_beside: bool = False
+    one_task_at_once: bool = False
 
     @classmethod
     def of(cls, settings: Settings) -> Rules:
@@ -56,11 +59,20 @@ class Rules:
             price_multi=settings.price_multi,
             singles_beside=settings.pace == "fast"
             and not _dearer(settings.price_single, settings.price_multi),
+            one_task_at_once=settings.bulk_at_once == 1,
         )
+
+    @property
+    def task_max(self) -> int:
+        """Numbers of a bulk task at most: the product's limit and the file size."""
+        assert self.product is not None
+        return min(self.product.max_numbers, BULK_MAX_BYTES // _LINE_MAX)
 
 
 def route(numbers: Int64s, countries: Countries, rules: Rules) -> tuple[Call, ...]:
     """The calls that buy these numbers, each number in exactly one: bulk tasks, then checks.
+
+    The largest tasks come first, so that those which are under way together end together.
 
     Args:
         numbers: distinct E.164 integers, ascending.
@@ -71,16 +83,16 @@ def route(numbers: Int64s, countries: Countries, rules: Rules) -> tuple[Call, ..
     if rules.product is not None:
         sizes = np.bincount(countries.codes[countries.codes >= 0], minlength=len(countries.names))
         for code in np.flatnonzero(sizes >= rules.bulk_from).tolist():
-            members = countries.codes == code
+            members = np.flatnonzero(countries.codes == code)
+            members = members[: len(members) - _over(len(members), rules)]
             tasks += bulk_tasks(numbers[members], countries.names[code], rules)
-            checked &= ~members
+            checked[members] = False
+    tasks.sort(key=lambda call: len(call.numbers), reverse=True)
     return (*tasks, *checks(numbers[checked], rules))
 
 
 def bulk_tasks(numbers: Int64s, country: str, rules: Rules) -> list[Call]:
     """The fewest bulk tasks, of even size, within the product's limit and the file size."""
-    assert rules.product is not None
-    most = min(rules.product.max_numbers, BULK_MAX_BYTES // _LINE_MAX)
     return [
         Call(
             CallKind.BULK_TASK,
@@ -89,8 +101,18 @@ def bulk_tasks(numbers: Int64s, country: str, rules: Rules) -> list[Call]:
             country,
             cost(len(part), rules.price_bulk),
         )
-        for part in np.array_split(numbers, -(-len(numbers) // most))
+        for part in np.array_split(numbers, -(-len(numbers) // rules.task_max))
     ]
+
+
+def _over(count: int, rules: Rules) -> int:
+    """Numbers of a country that are left to checks: fewer than a task, after full ones.
+
+    Only where tasks run one by one, and a check is not dearer.
+    """
+    over = count % rules.task_max
+    alone = rules.one_task_at_once and count > rules.task_max and over < BULK_MIN
+    return over if alone and not _dearer(rules.price_multi, rules.price_bulk) else 0
 
 
 def checks(numbers: Int64s, rules: Rules) -> list[Call]:
@@ -131,11 +153,11 @@ def highest_cost(calls: Sequence[Call]) -> int | None:
     return sum(known) if len(known) == len(costs) else None
 
 
-def _dearer(price_single: int | None, price_multi: int | None) -> bool:
-    """Whether a single check costs more than a place in a multi check, as far as is known."""
-    if price_multi is None:
+def _dearer(price: int | None, other: int | None) -> bool:
+    """Whether one price is above another, as far as is known: one that is not known may be."""
+    if other is None:
         return False
-    return price_single is None or price_single > price_multi
+    return price is None or price > other
 
 
 def _product(settings: Settings) -> Product | None:

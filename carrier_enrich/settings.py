@@ -26,7 +26,8 @@ class Settings:
 
     `Settings.of(...)` fills what is not given from the environment (``CARRIER_ENRICH_`` and the
     name in capitals; prices end in ``_USD``). Prices and caps are micros of USD here, None where
-    not known. Times are seconds unless named otherwise.
+    not known. Times are seconds unless named otherwise. `batch_rows` is how many rows of a file
+    are in memory at once, at most.
 
     Raises:
         BadSettings: a value that can't be used; named, with what to do.
@@ -43,11 +44,12 @@ class Settings:
     price_global_carrier_batch: int | None = 1_000
     bulk_product: Literal["auto", "global_carrier_batch", "carrier_batch"] = "auto"
     bulk_from: int = BULK_MIN
-    bulk_at_once: int = 4
+    bulk_at_once: int = 100
     max_age_days: float = 365.0
     deadline_seconds: float = 86_400.0
     key_trust_seconds: float = 86_400.0
     pace: Literal["polite", "fast"] = "polite"
+    batch_rows: int = 1 << 18
     allow_plain_http: bool = False
 
     def __post_init__(self) -> None:
@@ -66,7 +68,8 @@ class Settings:
             raise BadSettings(f"bulk_product is {self.bulk_product!r}: auto, {', '.join(Product)}")
         if self.pace not in ("polite", "fast"):
             raise BadSettings(f"pace is {self.pace!r}: polite or fast")
-        for name in ("poll_seconds", "max_age_days", "deadline_seconds", "bulk_at_once"):
+        above_zero = ("poll_seconds", "max_age_days", "deadline_seconds", "bulk_at_once")
+        for name in (*above_zero, "batch_rows"):
             if not getattr(self, name) > 0:
                 raise BadSettings(f"{name} must be above zero")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
@@ -13,6 +14,9 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 #: Longer values are sentences: they stand left and do not widen the column of figures.
 _FIGURE_MAX = 16
+
+#: A value that begins with an amount of USD: the amount, its decimals, the rest.
+_AMOUNT = re.compile(r"(-?\$[\d,]+\.(\d+))(.*)")
 
 _MINUTE = 60
 _WITH_TENTHS = 10
@@ -34,12 +38,15 @@ def text_table(title: str, rows: Sequence[Row]) -> str:
     labels = max((len(row.label) for row in rows if row.value is not None), default=0)
     values = (row.value for row in rows if row.value is not None)
     figures = max((len(value) for value in values if _is_figure(value)), default=0)
+    # Bars behind sentences begin in one column too.
+    told = max((len(row.value) for row in rows if row.value and row.share is not None), default=0)
     lines = [title]
     for label, value, length in rows:
         if value is None:
             lines.append(f"\n{label}")
             continue
-        beside = f"{value:>{figures}}" if _is_figure(value) else value
+        width = told if length is not None else 0
+        beside = f"{value:>{figures}}" if _is_figure(value) else f"{value:<{width}}"
         bar = "" if length is None else f"  {text_bar(length)}"
         lines.append(f"  {label:<{labels}}  {beside}{bar}".rstrip())
     return "\n".join(lines)
@@ -66,6 +73,18 @@ def grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         ).rstrip()
         for row in (heads, *rows)
     )
+
+
+def evened(rows: Sequence[Row]) -> list[Row]:
+    """The rows with the same number of decimals on each amount, so that the eye can add them."""
+    amounts = [_AMOUNT.match(row.value or "") for row in rows]
+    most = max((len(amount[2]) for amount in amounts if amount), default=0)
+    return [
+        row
+        if amount is None
+        else row._replace(value=amount[1] + "0" * (most - len(amount[2])) + amount[3])
+        for row, amount in zip(rows, amounts, strict=True)
+    ]
 
 
 def text_bar(share: float, width: int = BAR_WIDTH) -> str:
@@ -122,6 +141,12 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
+def html_label(label: str) -> str:
+    """A label as HTML, which would swallow the spaces that indent it."""
+    bare = label.lstrip(" ")
+    return "&nbsp;" * (2 * (len(label) - len(bare))) + escape(bare)
+
+
 def _is_figure(value: str) -> bool:
     return 0 < len(value) <= _FIGURE_MAX and (value[0].isdigit() or value[0] in "$-<>")
 
@@ -131,7 +156,7 @@ def _html_row(row: Row) -> str:
     if value is None:
         style = "text-align:left;padding-top:.6em"
         return f"<tr><th colspan='3' style='{style}'>{escape(label)}</th></tr>"
-    name = f"<td style='text-align:left'>{escape(label)}</td>"
+    name = f"<td style='text-align:left'>{html_label(label)}</td>"
     if length is None and not _is_figure(value):
         return f"<tr>{name}<td colspan='2' style='text-align:left'>{escape(value)}</td></tr>"
     bar = ""

@@ -180,7 +180,7 @@ def test_a_target_that_can_not_be_written_is_told_before(tmp_path):
         with pytest.raises(BadInput):
             check_target(tmp_path / name)
     with pytest.raises(BadInput, match="'tags' holds list"):
-        check_target(tmp_path / "a.csv", table := pa.table({"tags": [["a"]]}))
+        check_target(tmp_path / "a.csv", table := pa.table({"tags": [["a"]]}).schema)
     check_target(tmp_path / "a.parquet", table)
     assert [path.name for path in tmp_path.iterdir()] == ["folder.csv"]
 

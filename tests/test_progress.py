@@ -16,6 +16,7 @@ from rich.console import Console
 from support.timing import Clock as Later
 from support.timing import SwiftCourier
 
+import carrier_enrich as ce
 from carrier_enrich import Enricher, Settings
 from carrier_enrich.engine.errands import Step
 from carrier_enrich.engine.watch import Progress, TaskProgress
@@ -27,6 +28,7 @@ from carrier_enrich.progress import (
     rows_of,
     seconds_left,
     shown,
+    watched,
 )
 from carrier_enrich.sandbox import SandboxConfig, running_sandbox
 from carrier_enrich.tables import text_table
@@ -155,6 +157,8 @@ def test_lines_keep_their_distance() -> None:
     told = stream.getvalue().splitlines()
     assert len(told) == 3
     assert told[0].startswith("carrier-enrich: 300 of 1,000 numbers answered (100 known before")
+    lines(progress(answered=1_000))
+    assert "1,000 of 1,000" in stream.getvalue().splitlines()[-1], "the end is always told"
 
 
 def test_panel_shows_the_newest_state_and_ages_go_on() -> None:
@@ -216,6 +220,41 @@ def test_the_form_fits_the_place() -> None:
         assert watch is None
     with shown(io.StringIO()) as watch:
         assert isinstance(watch, Lines)
+
+
+def test_progress_is_true_a_callable_or_silence() -> None:
+    """`progress=True` shows the run in the form that fits, a callable is called, else silence."""
+    seen: list[Progress] = []
+    with watched(seen.append) as watch:
+        assert watch is not None
+        watch(progress())
+    assert seen == [progress()]
+    with watched(True) as watch:
+        assert watch is not None
+    for silent in (None, False):
+        with watched(silent) as watch:
+            assert watch is None
+
+
+def test_a_library_call_is_silent_unless_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`enrich` says nothing by itself; with progress=True it tells the run on standard error."""
+    phones = pa.table({"phone": ["+14155550101", "+14155550102"]})
+    with running_sandbox(SandboxConfig(undetermined_share=0.0)) as sandbox:
+        settings = Settings.of(
+            {},
+            base_url=sandbox.base_url,
+            api_key=sandbox.api_key,
+            ledger=str(tmp_path / "ledger.db"),
+            price_multi_usd="0.002",
+        )
+        ce.enrich(phones.slice(0, 1), "phone", settings=settings)
+        assert capsys.readouterr() == ("", "")
+        ce.enrich(phones, "phone", settings=settings, progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[-1].startswith("carrier-enrich: 2 of 2 numbers answered (1 known")
 
 
 def test_the_last_state_agrees_with_the_receipt(tmp_path: Path) -> None:

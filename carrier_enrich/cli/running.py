@@ -82,14 +82,21 @@ def judged(error: BaseException) -> tuple[int, str]:
     return told
 
 
-def _tell(error: BaseException, code: int, message: str, *, as_json: bool) -> None:
+def lines_of(error: BaseException) -> list[str]:
+    """What is told of an error: its line, then what it cost and what to do."""
+    return [f"{PROGRAM}: {judged(error)[1]}", *(f"  {note}" for note in _notes(error))]
+
+
+def _notes(error: BaseException) -> list[str]:
     notes = [str(note) for note in getattr(error, "__notes__", ())]
     advice = advice_on(error)
-    if advice is not None and advice not in notes:
-        notes.insert(0, advice)
-    write_line(f"{PROGRAM}: {message}")
-    for note in notes:
-        write_line(f"  {note}")
+    return notes if advice is None or advice in notes else [advice, *notes]
+
+
+def _tell(error: BaseException, code: int, message: str, *, as_json: bool) -> None:
+    notes = _notes(error)
+    for line in lines_of(error):
+        write_line(line)
     if as_json:
         told: dict[str, Any] = {
             "type": type(error).__name__,

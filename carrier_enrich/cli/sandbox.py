@@ -113,7 +113,8 @@ def _ready(url: str, config: SandboxConfig) -> tuple[str, dict[str, Any]]:
     text = (
         f"Sandbox of the carrier lookup service at {url}\n"
         f"Its answers are made up; its {usd(config.balance_micros)} are play money.\n\n"
-        f"In another terminal:\n\n{exports}\n  carrier-enrich balance\n\nCtrl-C ends it."
+        f"In another terminal:\n\n{exports}\n  carrier-enrich plan FILE.csv --phone COLUMN\n\n"
+        "Ctrl-C ends it."
     )
     return text, {"sandbox": True, "base_url": url, "environment": environment}
 

@@ -11,11 +11,11 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
+from carrier_enrich.accounting import receipt_of
 from carrier_enrich.client import CarrierClient
 from carrier_enrich.dagster.stages import Request
 from carrier_enrich.engine import UNDETERMINED_SECONDS, Engine, Outcome, Tally
 from carrier_enrich.engine.courier import ThreadCourier
-from carrier_enrich.enricher import receipt_of
 from carrier_enrich.frames import Crosswalk
 from carrier_enrich.ledger import Freshness, Ledger
 from carrier_enrich.ledger.history import Bought, History

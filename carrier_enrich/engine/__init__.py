@@ -20,6 +20,7 @@ from carrier_enrich.engine.desk import Desk
 from carrier_enrich.engine.loop import Loop
 from carrier_enrich.engine.tally import Outcome, Tally
 from carrier_enrich.engine.watch import Progress, Watch
+from carrier_enrich.errors import BadApiKey, CarrierEnrichError, PaidWorkOpen, ServiceError
 from carrier_enrich.ledger import Budget, Freshness, Ledger, Purchase
 from carrier_enrich.model import Call, CallKind, Countries, Int64s
 from carrier_enrich.routing import Rules, route
@@ -61,7 +62,8 @@ class Engine:
     """Buys answers for numbers, once.
 
     Attributes:
-        clock: seconds since the epoch.
+        clock: this machine's, in seconds since the epoch; what is written down is in the
+            ledger's time, which machines with other clocks share.
         chance: source of jitter.
     """
 
@@ -111,7 +113,8 @@ class Engine:
             BadApiKey, RequestRefused, UnexpectedAnswer, BadResultFile, IntentionTooOld,
             RunTakenOver, LedgerError: in any case.
         """
-        now = self.clock()
+        clock = self.ledger.clock(self.clock)
+        now = clock()
         run_id = self.ledger.leases.begin(now)
         rules = Rules.of(self.settings)
         if CallKind.BULK_TASK not in buys:
@@ -122,7 +125,7 @@ class Engine:
             settings=self.settings,
             rules=rules,
             budget=budget or Budget(f"run-{run_id}", self.settings.max_cost),
-            clock=self.clock,
+            clock=clock,
             chance=self.chance,
             run_id=run_id,
             buys=buys,
@@ -136,7 +139,7 @@ class Engine:
         desk.tally.started_at = now
         try:
             sharing.take_over(desk)
-            if not desk.stopping:
+            if desk.buying:
                 sharing.begin(desk)
             Loop(desk, watch).run()
             self._closing_balance(desk)
@@ -147,8 +150,8 @@ class Engine:
             raise
         finally:
             self.ledger.knowledge.release(run_id)
-            self.ledger.leases.end(run_id, self.clock())
-        desk.tally.ended_at = self.clock()
+            self.ledger.leases.end(run_id, clock())
+        desk.tally.ended_at = clock()
         return self._outcome(desk)
 
     def settle(self, *, watch: Watch | None = None) -> Outcome:
@@ -165,6 +168,8 @@ class Engine:
         open_purchases = tuple(self.ledger.purchases.open())
         error = desk.fatal or desk.shortfall
         if error is not None and (desk.fatal or not desk.partial):
+            if _may_settle(error) and any(p.run_id == desk.run_id for p in open_purchases):
+                error.exit_code = PaidWorkOpen.exit_code
             for note in (advice_on(error), _still_open(open_purchases)):
                 if note is not None:
                     error.add_note(note)
@@ -176,11 +181,11 @@ class Engine:
         """What is left, for the receipt; a failure here is no failure of the run."""
         if desk.tally.balance_before is None:
             return
-        desk.send(None, ReadBalance())
+        ticket = desk.send(None, ReadBalance())
         until = self.clock() + CLOSING_SECONDS
         while self.clock() < until:
             for arrival in self.courier.wait(until - self.clock()):
-                if arrival.ticket == desk.tickets:
+                if arrival.ticket == ticket:
                     if isinstance(arrival.value, int):
                         desk.tally.balance_after = arrival.value
                     return
@@ -201,6 +206,12 @@ class Engine:
             answers=now - self.settings.max_age_days * 86_400,
             undetermined=now - min(UNDETERMINED_SECONDS, self.settings.max_age_days * 86_400),
         )
+
+
+def _may_settle(error: CarrierEnrichError) -> bool:
+    """Whether what is open can be collected later as things are; not with a bad key, say."""
+    plain = error.exit_code == ServiceError.exit_code and not isinstance(error, BadApiKey)
+    return isinstance(error, ServiceError) and plain
 
 
 def _still_open(purchases: tuple[Purchase, ...]) -> str | None:

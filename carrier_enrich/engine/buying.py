@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from carrier_enrich import retry, wire
+from carrier_enrich.engine.affording import judge_whole
 from carrier_enrich.engine.courier import Arrival, Job, MultiCheck, ReadBalance, SingleCheck, Submit
 from carrier_enrich.engine.desk import Desk
 from carrier_enrich.engine.errands import Errand, Step
+from carrier_enrich.engine.places import Places
 from carrier_enrich.engine.waiting import Lot
 from carrier_enrich.errors import (
     CarrierEnrichError,
     OutOfBalance,
     OverBudget,
-    PriceUnknown,
     ServiceError,
 )
 from carrier_enrich.ledger import Balance, Purchase
 from carrier_enrich.ledger.leases import MULTI_SLOT, SINGLE_SLOTS
-from carrier_enrich.model import MULTI_CHECK_MAX, CallKind, Int64s, usd
-from carrier_enrich.routing import check, fitted, highest_cost
+from carrier_enrich.model import MULTI_CHECK_MAX, CallKind, Int64s
+from carrier_enrich.routing import check, fitted
 
 #: Seconds until a slot that was taken by others is asked for again.
 SLOT_SECONDS = 0.1
+
+#: Seconds by which a balance read comes after the moment whose costs it is to show.
+MOMENT_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A balance read that is out, and what it was made for.
+
+    Attributes:
+        slots: slots that are held for the checks which its answer may buy.
+        tasks: bulk tasks that it may buy.
+    """
+
+    slots: tuple[int, ...]
+    tasks: int
 
 
 @dataclass(slots=True)
@@ -30,20 +50,27 @@ class Buying:
     """The buying side of the loop.
 
     Attributes:
-        armed: slots that are held for checks which only wait for the balance.
+        places: how many bulk tasks may be under way.
+        armed: slots that are held for checks, and no balance read is out for them.
+        reads: balance reads that are out, by ticket: no lane waits for another one's.
         due: when slots or the balance may be asked for again.
         largest: numbers of a check at most; falls where the service finds the balance too low.
-        waiting_for_room: a lot did not fit while something that may give room back is out.
+        no_room_for_checks, no_room_for_tasks: a lot did not fit while something that may give
+            room back is out.
     """
 
     desk: Desk
+    places: Places = field(init=False)
     armed: list[int] = field(default_factory=list)
+    reads: dict[int, Read] = field(default_factory=dict)
     due: float = 0.0
-    reading: bool = False
     balance_failures: int = 0
     largest: int = MULTI_CHECK_MAX
-    task_limit: int | None = None
-    waiting_for_room: bool = False
+    no_room_for_checks: bool = False
+    no_room_for_tasks: bool = False
+
+    def __post_init__(self) -> None:
+        self.places = Places(self.desk.settings.bulk_at_once)
 
     def prepare(self, now: float) -> None:
         """Take free slots for waiting checks, and read the balance if anything can be bought.
@@ -51,48 +78,57 @@ class Buying:
         Every purchase is judged by a balance that was read after it became possible, so money
         that others spend is noticed before the next call.
         """
-        if not self.desk.buying:
-            self._disarm()
-            self.desk.waiting.clear()
+        desk = self.desk
+        if not desk.buying:
+            self._free(self.armed)
+            self.armed.clear()
+            desk.waiting.clear()
             return
-        if self.reading or self.waiting_for_room or now < self.due:
+        if now < self.due:
             return
         self._arm(now)
-        if self.armed or self._tasks_ready(now):
-            self.reading = True
-            self.desk.send(None, ReadBalance())
+        tasks = len(self._tasks_ready(now)) - sum(read.tasks for read in self.reads.values())
+        if self.armed or tasks > 0:
+            read = Read(tuple(self.armed), max(0, tasks))
+            self.armed.clear()
+            self.reads[desk.send(None, ReadBalance())] = read
 
     def next_due(self, now: float) -> float | None:
         """When `prepare` has something to do, None where it waits for an arrival."""
-        if self.reading or self.waiting_for_room:
-            return None
-        soonest = self.desk.waiting.next_due(now)
-        return None if soonest is None else max(self.due, soonest)
+        waiting = self.desk.waiting
+        dues: list[float | None] = [self.due] if self.armed else []
+        if not self.no_room_for_checks and self._idle_slots():
+            dues.append(waiting.next_check_due(now))
+        if not self.no_room_for_tasks and not any(read.tasks for read in self.reads.values()):
+            place, lot = self.places.next_due(self.desk.errands, now), waiting.next_task_due(now)
+            dues.append(None if place is None or lot is None else max(place, lot))
+        known = [due for due in dues if due is not None]
+        return max(self.due, min(known)) if known else None
 
     def balance_arrived(self, arrival: Arrival) -> None:
         """Buy what the balance, as it was just read, allows."""
         desk, now = self.desk, self.desk.clock()
-        self.reading = False
+        read = self.reads.pop(arrival.ticket)
         if arrival.error is not None:
+            self.armed += read.slots
             self._balance_failed(arrival.error, now)
             return
         assert isinstance(arrival.value, int)
         self.balance_failures = 0
-        balance = Balance(arrival.value, arrival.started_at)
+        balance = Balance(arrival.value, desk.clock.of(arrival.started_at))
         desk.ledger.purchases.balance_read(balance, desk.run_id)
         if desk.tally.balance_before is None:
             desk.tally.balance_before = balance.micros
-            self._judge_whole(balance)
+            judge_whole(desk, balance)
         desk.tally.balance_after = balance.micros
-        if not desk.buying:
-            return
-        for lot in self._tasks_ready(now):
-            self._buy(desk.waiting.take(lot), None, balance, now)
-        for slot in self.armed:
-            lot_for_slot = self._next_check(slot, now)
-            if lot_for_slot is None or not self._buy(lot_for_slot, slot, balance, now):
-                desk.ledger.leases.free_slot(desk.run_id, slot)
-        self.armed.clear()
+        # Checks first: a large task takes a moment to be written down, and a slot is idle so long.
+        for slot in read.slots:
+            lot = self._next_check(slot, now) if desk.buying else None
+            if lot is None or not self._buy(lot, slot, balance, now):
+                self._free([slot])
+        for lot in self._tasks_ready(now)[: read.tasks]:
+            if desk.buying:
+                self._buy(desk.waiting.take(lot), None, balance, now)
 
     def submit(self, errand: Errand) -> None:
         """Send an intended purchase: for the first time, or once more as it is."""
@@ -100,46 +136,51 @@ class Buying:
 
     def purchase_ended(self) -> None:
         """Something came back, and with it perhaps money and a place for a task."""
-        self.waiting_for_room = False
+        self.no_room_for_checks = self.no_room_for_tasks = False
 
     def narrow(self, numbers: int) -> None:
         """The service found the balance too low for a check of so many numbers."""
         self.largest = max(1, min(self.largest, numbers // 2))
 
     def _arm(self, now: float) -> None:
-        desk = self.desk
-        held = {e.slot for e in desk.errands if e.slot is not None} | set(self.armed)
-        enough = MULTI_CHECK_MAX + len(SINGLE_SLOTS)
-        waiting = desk.waiting.ready_numbers(now, enough)
+        desk, idle = self.desk, self._idle_slots()
+        if self.no_room_for_checks or not idle:
+            return
+        waiting = desk.waiting.ready_numbers(now, MULTI_CHECK_MAX + len(SINGLE_SLOTS))
         if not waiting:
             return
-        wanted = [MULTI_SLOT] if MULTI_SLOT not in held else []
-        if desk.rules.singles_beside:
-            # The multi check takes its hundred first; singles gain only on what is left.
-            beside = max(0, waiting - (MULTI_CHECK_MAX if wanted else 0))
-            wanted += [slot for slot in SINGLE_SLOTS if slot not in held][:beside]
+        wanted = [slot for slot in idle if slot == MULTI_SLOT]
+        # The multi check takes its hundred first; singles gain only on what is left.
+        beside = max(0, waiting - MULTI_CHECK_MAX * len(wanted))
+        wanted += [slot for slot in idle if slot != MULTI_SLOT][:beside]
         for slot in wanted:
             if desk.ledger.leases.take_slot(desk.run_id, (slot,)) is not None:
                 self.armed.append(slot)
         if not self.armed:
             self.due = now + SLOT_SECONDS * (1 + desk.chance.random())
 
-    def _disarm(self) -> None:
-        for slot in self.armed:
+    def _idle_slots(self) -> list[int]:
+        """The slots that this run may use and does not hold."""
+        held = {errand.slot for errand in self.desk.errands} | set(self.armed)
+        held |= {slot for read in self.reads.values() for slot in read.slots}
+        usable = (MULTI_SLOT, *SINGLE_SLOTS) if self.desk.rules.singles_beside else (MULTI_SLOT,)
+        return [slot for slot in usable if slot not in held]
+
+    def _free(self, slots: Iterable[int]) -> None:
+        for slot in slots:
             self.desk.ledger.leases.free_slot(self.desk.run_id, slot)
-        self.armed.clear()
 
     def _tasks_ready(self, now: float) -> list[Lot]:
-        desk = self.desk
-        limit = min(desk.settings.bulk_at_once, self.task_limit or desk.settings.bulk_at_once)
-        return desk.waiting.ready_tasks(now, limit - sum(not e.is_check for e in desk.errands))
+        if self.no_room_for_tasks:
+            return []
+        return self.desk.waiting.ready_tasks(now, self.places.free(self.desk.errands, now))
 
     def _next_check(self, slot: int, now: float) -> Lot | None:
         """The lot for a slot: the next multi check, or one number from the end for a single."""
         waiting = self.desk.waiting
         if slot == MULTI_SLOT:
-            lot = waiting.first_check(now)
-            return None if lot is None else self._cut(waiting.take(lot), self.largest)
+            first = waiting.first_check(now)
+            return None if first is None else self._filled(waiting.take(first), now)
         lot = waiting.last_check(now)
         if lot is None:
             return None
@@ -147,6 +188,18 @@ class Buying:
         if len(numbers) > 1:
             waiting.add(replace(lot, call=check(numbers[:-1], self.desk.rules)))
         return replace(lot, call=check(numbers[-1:], self.desk.rules))
+
+    def _filled(self, lot: Lot, now: float) -> Lot:
+        """The lot as one multi check: cut where it is too large, joined by others for the rest."""
+        waiting, lot = self.desk.waiting, self._cut(lot, self.largest)
+        while not lot.apart and (room := self.largest - len(lot.call.numbers)) > 0:
+            other = waiting.first_check(now)
+            if other is None or other.apart or other.optional != lot.optional:
+                break
+            more = self._cut(waiting.take(other), room).call.numbers
+            together = np.union1d(lot.call.numbers, more)
+            lot = replace(lot, call=check(together, self.desk.rules))
+        return lot
 
     def _cut(self, lot: Lot, most: int) -> Lot:
         numbers = lot.call.numbers
@@ -185,38 +238,6 @@ class Buying:
         self.submit(errand)
         return True
 
-    def _judge_whole(self, balance: Balance) -> None:
-        """Before the first request that costs: does everything fit, if all of it must?"""
-        desk = self.desk
-        if desk.partial or not desk.waiting:
-            return
-        total = highest_cost([lot.call for lot in desk.waiting])
-        count = sum(len(lot.call.numbers) for lot in desk.waiting)
-        if total is None and desk.budget.cap is not None:
-            desk.fall_short(
-                PriceUnknown(
-                    f"{count:,} numbers are to be bought, and not every price is known, so the "
-                    f"cap of {usd(desk.budget.cap)} can't be kept; nothing was sent. Set the "
-                    "price (CARRIER_ENRICH_PRICE_MULTI_USD and so on), or give no cap"
-                )
-            )
-        elif total is not None and desk.budget.cap is not None and total > desk.budget.cap:
-            desk.fall_short(
-                OverBudget(
-                    f"{count:,} numbers may cost {usd(total)}, over the cap of "
-                    f"{usd(desk.budget.cap)}; nothing was sent. Raise the cap, or take what fits "
-                    "with on_limit='partial'"
-                )
-            )
-        elif total is not None and total > balance.micros:
-            desk.fall_short(
-                OutOfBalance(
-                    f"{count:,} numbers may cost {usd(total)}, and the balance is "
-                    f"{usd(balance.micros)}; nothing was sent. Top the account up, or take what "
-                    "fits with on_limit='partial'"
-                )
-            )
-
     def _no_room(self, lot: Lot, balance: Balance, error: CarrierEnrichError) -> None:
         desk = self.desk
         if lot.optional:
@@ -224,7 +245,17 @@ class Buying:
         if any(not e.adopted for e in desk.errands):
             # What is out may cost less than feared: judge again when it has come in.
             desk.waiting.add(lot, first=True)
-            self.waiting_for_room = True
+            if lot.is_task:
+                self.no_room_for_tasks = True
+            else:
+                self.no_room_for_checks = True
+            return
+        now = desk.clock()
+        grows_at = desk.ledger.purchases.room_grows_at(now)
+        if isinstance(error, OutOfBalance) and grows_at is not None and grows_at < desk.deadline:
+            # Only a lost check stands in the way, and what it costs shows soon.
+            desk.waiting.add(lot, first=True)
+            self.due = max(self.due, grows_at + MOMENT_SECONDS)
             return
         if desk.partial:
             part = fitted(lot.call, desk.ledger.purchases.room(desk.budget, balance))

@@ -30,10 +30,6 @@ from carrier_enrich.model import (
 )
 from carrier_enrich.results import ResultFile
 
-#: Seconds after which a task that met "too many unfinished orders" is tried again, if none of
-#: this run's own tasks ends before.
-ORDER_SECONDS = 60.0
-
 
 @dataclass(slots=True)
 class Collecting:
@@ -48,7 +44,7 @@ class Collecting:
         desk = self.desk
         match errand.step:
             case Step.SEND:
-                errand.for_task = False
+                errand.for_task = errand.freed = False
                 self.buying.submit(errand)
             case Step.POLL:
                 interval = desk.settings.poll_seconds
@@ -97,7 +93,7 @@ class Collecting:
                 reason = error.strerror or type(error).__name__
                 self.desk.abort(PaidWorkOpen(f"a result file can't be stored: {reason}"))
             case ServiceError() as error:
-                self._failed(errand, error)
+                self._failed(errand, error, self.desk.clock.of(arrival.started_at))
             case error:
                 raise error
         self.buying.purchase_ended()
@@ -126,7 +122,7 @@ class Collecting:
         charged = errand.charge_for(succeeded)
         self.desk.collect(errand, answers, charged)
 
-    def _failed(self, errand: Errand, error: ServiceError) -> None:
+    def _failed(self, errand: Errand, error: ServiceError, sent_at: float) -> None:
         desk, now = self.desk, self.desk.clock()
         name = type(error).__name__
         errand.failures[name] += 1
@@ -144,9 +140,7 @@ class Collecting:
             case retry.Wait(seconds=seconds):
                 errand.due = now + seconds
             case retry.WaitForTask():
-                errand.for_task = True
-                errand.due = now + ORDER_SECONDS
-                self.buying.task_limit = max(1, len(desk.open_tasks()))
+                self.buying.places.refused(errand, desk.errands, now)
             case retry.AskLink():
                 self.tasks.ask_link(errand)
             case retry.Halve():
@@ -154,7 +148,11 @@ class Collecting:
                 half = len(errand.numbers) // 2
                 desk.queue_again(errand, [errand.numbers[:half], errand.numbers[half:]])
             case retry.ChargeUnknown(error=fatal, seconds=seconds):
-                closed = desk.ledger.purchases.charge_unknown(errand.purchase, str(error), now)
+                # The service may be at it still, and charge only then.
+                over_at = sent_at + retry.CHECK_SECONDS[errand.purchase.kind]
+                closed = desk.ledger.purchases.charge_unknown(
+                    errand.purchase, str(error), now, shows_at=max(now, over_at)
+                )
                 desk.tally.closed(closed)
                 desk.drop(errand)
                 if fatal is not None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from carrier_enrich.engine.courier import Courier, Job
-from carrier_enrich.engine.errands import Errand, Step
+from carrier_enrich.engine.errands import Errand
 from carrier_enrich.engine.tally import Tally
 from carrier_enrich.engine.waiting import Lot, Waiting
 from carrier_enrich.errors import (
@@ -22,7 +21,7 @@ from carrier_enrich.errors import (
     QuotaUsedUp,
     ServiceUnavailable,
 )
-from carrier_enrich.ledger import Budget, Freshness, Ledger
+from carrier_enrich.ledger import Budget, Freshness, Ledger, SharedClock
 from carrier_enrich.model import Answers, CallKind, Countries, Int64s
 from carrier_enrich.routing import Rules, checks, route
 from carrier_enrich.settings import Settings
@@ -33,7 +32,7 @@ class Desk:
     """One run's state; only the loop's thread touches it.
 
     Attributes:
-        clock: seconds since the epoch.
+        clock: seconds since the epoch, in the ledger's time.
         chance: source of jitter.
         buys: the kinds of call that the run may buy.
         wait_for_tasks: False where bulk tasks are submitted and left (detached mode).
@@ -51,7 +50,7 @@ class Desk:
     settings: Settings
     rules: Rules
     budget: Budget
-    clock: Callable[[], float]
+    clock: SharedClock
     chance: random.Random
     run_id: int
     buys: frozenset[CallKind]
@@ -72,14 +71,15 @@ class Desk:
     fatal: CarrierEnrichError | None = None
     tickets: int = 0
 
-    def send(self, errand: Errand | None, job: Job) -> None:
-        """Start a job for an errand, or for the run itself."""
+    def send(self, errand: Errand | None, job: Job) -> int:
+        """Start a job for an errand, or for the run itself; its ticket."""
         self.tickets += 1
         self.jobs[self.tickets] = errand
         if errand is not None:
             errand.running = True
         self.tally.requests[_NAMES[type(job).__name__]] += 1
         self.courier.start(self.tickets, job)
+        return self.tickets
 
     def drop(self, errand: Errand) -> None:
         """The errand is over for this run; its slot is free."""
@@ -130,13 +130,21 @@ class Desk:
         for part in reversed(parts):
             failures = errand.failures.copy() if failure else Counter[str]()
             for call in checks(part, self.rules):
-                self.waiting.add(Lot(call, failures, due, errand.optional), first=True)
+                lot = Lot(call, failures, due, errand.optional, apart=True)
+                self.waiting.add(lot, first=True)
 
     def fall_short(self, error: CarrierEnrichError) -> None:
         """Not everything can be bought; what is under way still comes in."""
         self.shortfall = self.shortfall or error
         if not self.partial:
             self.buying = False
+
+    def stop_buying(self, error: CarrierEnrichError) -> None:
+        """The user must decide before anything more is bought; what is paid for still comes in."""
+        self.fatal = self.fatal or error
+        self.buying = False
+        # What others are buying is of no use to a run that raises.
+        self.awaited = self.awaited[:0]
 
     def stop(self, error: CarrierEnrichError) -> None:
         """Time or patience is over: keep what came, leave the rest as it stands."""
@@ -156,10 +164,6 @@ class Desk:
             self.stop(error)
         else:
             self.abort(error)
-
-    def open_tasks(self) -> list[Errand]:
-        """Bulk tasks that the service has taken and this run follows."""
-        return [e for e in self.errands if not e.is_check and e.step is not Step.SEND]
 
 
 _NAMES = {

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 
-from carrier_enrich.ledger import Purchase
+from carrier_enrich.ledger import Purchase, State
 from carrier_enrich.model import BulkTask, CallKind, Int64s
 
 
@@ -28,6 +28,7 @@ class Errand:
         slot: the account's slot that it holds, for checks.
         adopted: it was left open by an earlier run.
         for_task: it waits for any bulk task of the account to end.
+        freed: one has ended while its submit was out.
         task: the finished task, with a link, before its download.
         downloads: files that were fetched whole.
         running: a job of it is out.
@@ -42,6 +43,7 @@ class Errand:
     adopted: bool = False
     optional: bool = False
     for_task: bool = False
+    freed: bool = False
     task: BulkTask | None = None
     downloads: int = 0
     running: bool = False
@@ -50,6 +52,11 @@ class Errand:
     def is_check(self) -> bool:
         """Whether it is a single or multi check."""
         return self.purchase.kind is not CallKind.BULK_TASK
+
+    @property
+    def has_place(self) -> bool:
+        """Whether it is a bulk task that the service has, or is to have, among its unfinished."""
+        return not self.is_check and self.purchase.state in (State.INTENDED, State.SUBMITTED)
 
     def charge_for(self, succeeded: int) -> int | None:
         """Micros charged for so many numbers that were checked successfully; None if unpriced.

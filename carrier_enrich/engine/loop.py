@@ -59,6 +59,7 @@ class Loop:
         desk = self.desk
         now = desk.clock()
         if now >= self.next_beat:
+            desk.clock.agree()
             desk.ledger.leases.beat(desk.run_id, now)
             self.next_beat = now + BEAT_SECONDS
         if now >= desk.deadline and not desk.stopping:

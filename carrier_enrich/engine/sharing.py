@@ -10,6 +10,7 @@ from carrier_enrich.engine.errands import Errand, Step
 from carrier_enrich.errors import IntentionTooOld
 from carrier_enrich.ledger import Purchase, State
 from carrier_enrich.model import CallKind
+from carrier_enrich.retry import CHECK_SECONDS
 
 #: Seconds between two looks at what others are buying.
 LOOK_SECONDS = 0.5
@@ -20,7 +21,8 @@ def take_over(desk: Desk) -> None:
     """Go on with every purchase that a run which is over has left open (design: settle).
 
     A check without an answer is closed as charge_unknown. A submit without an answer is sent
-    again: same bytes, same key, so the service makes no second task of it. A task is polled.
+    again: same bytes, same key, so the service makes no second task of it; one that is too old
+    for that stops the buying, and is raised when all the rest is in. A task is polled.
     """
     now = desk.clock()
     desk.ledger.leases.bury(now)
@@ -31,17 +33,22 @@ def take_over(desk: Desk) -> None:
 def _take_over(desk: Desk, purchase: Purchase, now: float) -> None:
     purchases = desk.ledger.purchases
     if purchase.kind is not CallKind.BULK_TASK:
-        closed = purchases.charge_unknown(purchase, "the run died before the answer came", now)
+        closed = purchases.charge_unknown(
+            purchase,
+            "the run died before the answer came",
+            now,
+            shows_at=now + CHECK_SECONDS[purchase.kind],
+        )
         desk.tally.intended(closed)
         desk.tally.lost(closed)
         return
     age = now - purchase.created_at
     if purchase.state is State.INTENDED and age > desk.settings.key_trust_seconds:
-        desk.abort(
+        desk.stop_buying(
             IntentionTooOld(
                 f"a bulk task of {purchase.count} numbers was sent {age / 3600:.0f} hours ago and "
                 "never confirmed; its idempotency key may have expired, so sending it again "
-                "could pay twice. Nothing was sent. To treat it as lost: "
+                "could pay twice. Nothing new was bought. To treat it as lost: "
                 f"carrier-enrich settle --give-up {purchase.id}"
             )
         )

@@ -12,6 +12,7 @@ from carrier_enrich.engine.desk import Desk
 from carrier_enrich.engine.errands import Errand, Step
 from carrier_enrich.engine.waiting import Lot
 from carrier_enrich.errors import TaskFailed
+from carrier_enrich.ledger import State
 from carrier_enrich.model import (
     Answers,
     BulkTask,
@@ -40,11 +41,11 @@ class Tasks:
         """The service has taken the task: poll it, or leave it in detached mode."""
         desk, now = self.desk, self.desk.clock()
         errand.purchase = desk.ledger.purchases.submitted(errand.purchase, task, now)
-        if not desk.wait_for_tasks:
-            desk.leave(errand)
-            return
         errand.step = Step.POLL
         errand.due = now + desk.settings.poll_seconds
+        self.buying.places.taken(desk.errands)
+        if not desk.wait_for_tasks:
+            desk.leave(errand)
 
     def polled(self, errand: Errand, task: BulkTask) -> None:
         """What the query said: download, buy again, or ask later."""
@@ -55,6 +56,7 @@ class Tasks:
             case TaskStatus.SUCCESS if task.result_url and not task.preparing:
                 if errand.purchase.success_count is None:
                     errand.purchase = desk.ledger.purchases.finished(errand.purchase, task)
+                    self.buying.places.ended(desk.errands, now)
                 errand.task = task
                 errand.step = Step.DOWNLOAD
                 errand.due = now
@@ -65,7 +67,7 @@ class Tasks:
         desk = self.desk
         closed = desk.ledger.purchases.failed(errand.purchase, now)
         desk.drop(errand)
-        self._ended(now)
+        self.buying.places.ended(desk.errands, now)
         if errand.adopted:
             return
         desk.tally.closed(closed)
@@ -108,7 +110,6 @@ class Tasks:
             self._second_look(left_out)
         for path in desk.settings.spool.glob(f"purchase-{purchase.id}-*.result"):
             path.unlink(missing_ok=True)
-        self._ended(desk.clock())
 
     def _second_look(self, left_out: Int64s) -> None:
         """Numbers that a task excluded go once through multi checks, within the budget."""
@@ -131,15 +132,8 @@ class Tasks:
         return self.desk.settings.spool / f"purchase-{errand.purchase.id}-{self.desk.run_id}.result"
 
     def open_tasks(self) -> int:
-        """Bulk tasks that the service holds for the account, whoever submitted them."""
-        kinds = (p.kind for p in self.desk.ledger.purchases.open() if p.task_id is not None)
-        return sum(kind is CallKind.BULK_TASK for kind in kinds)
-
-    def _ended(self, now: float) -> None:
-        self.buying.task_limit = None
-        for errand in self.desk.errands:
-            if errand.for_task:
-                errand.due = now
+        """Unfinished bulk tasks of the account that the ledger knows, whoever submitted them."""
+        return sum(p.state is State.SUBMITTED for p in self.desk.ledger.purchases.open())
 
 
 def _excluded(errand: Errand) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
 
@@ -18,12 +18,14 @@ class Lot:
         failures: how often these numbers have met each class of failure.
         due: seconds since the epoch before which it is not bought.
         optional: a second look: dropped without a word where there is no room for it.
+        apart: a check that failed, or a part of one: it is not joined with others.
     """
 
     call: Call
     failures: Counter[str] = field(default_factory=Counter)
     due: float = 0.0
     optional: bool = False
+    apart: bool = False
 
     @property
     def is_task(self) -> bool:
@@ -99,11 +101,19 @@ class Waiting:
                 break
         return count
 
-    def next_due(self, now: float) -> float | None:
-        """When the next lot is due, now at the earliest; None where nothing waits."""
-        soonest: float | None = None
-        for lot in self:
-            if lot.due <= now:
-                return now
-            soonest = lot.due if soonest is None else min(soonest, lot.due)
-        return soonest
+    def next_check_due(self, now: float) -> float | None:
+        """When the next check is due, now at the earliest; None where none waits."""
+        return _soonest(self.checks, now)
+
+    def next_task_due(self, now: float) -> float | None:
+        """When the next bulk task is due, now at the earliest; None where none waits."""
+        return _soonest(self.tasks, now)
+
+
+def _soonest(line: Iterable[Lot], now: float) -> float | None:
+    soonest: float | None = None
+    for lot in line:
+        if lot.due <= now:
+            return now
+        soonest = lot.due if soonest is None else min(soonest, lot.due)
+    return soonest

@@ -61,8 +61,8 @@ Watch: TypeAlias = Callable[[Progress], None]
 
 
 def snapshot(desk: Desk) -> Progress:
-    """The run as it stands."""
-    tally = desk.tally
+    """The run as it stands, its moments by this machine's clock."""
+    tally, here = desk.tally, desk.clock.here
     return Progress(
         wanted=len(desk.numbers),
         answered=tally.known + tally.bought + tally.collected + tally.shared,
@@ -75,8 +75,8 @@ def snapshot(desk: Desk) -> Progress:
                 e.purchase.country or "",
                 e.purchase.count,
                 e.step,
-                e.purchase.created_at,
-                e.due,
+                here(e.purchase.created_at),
+                here(e.due),
             )
             for e in desk.errands
             if e.purchase.kind is CallKind.BULK_TASK
@@ -89,5 +89,5 @@ def snapshot(desk: Desk) -> Progress:
         collected=tally.collected,
         shared=tally.shared,
         requests=tally.requests.total(),
-        started_at=tally.started_at,
+        started_at=here(tally.started_at),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from carrier_enrich.model import Int64s
 
+#: Distinct texts: an Arrow array of large strings, or a tuple of what Arrow may not hold.
+Texts: TypeAlias = Any
+
 #: The major version of pandas from which a copy costs nothing until it is written to.
 _COPIES_ON_WRITE = 3
 
@@ -37,7 +40,27 @@ class Cells:
     """One column, distinct first: row ``i`` holds ``texts[codes[i]]``; code -1 is null."""
 
     codes: Int64s
-    texts: tuple[str | None, ...]
+    texts: Texts
+
+
+def texts_of(cells: Cells) -> Iterable[str | None]:
+    """The distinct texts one by one."""
+    texts: Any = cells.texts
+    return texts if isinstance(texts, tuple) else texts.to_pylist()
+
+
+def taken(texts: Texts, positions: Int64s) -> Texts:
+    """The texts at these positions."""
+    if isinstance(texts, tuple):
+        return tuple(texts[at] for at in positions.tolist())
+    return texts.take(pa.array(positions))
+
+
+def joined(parts: Sequence[Texts]) -> Texts:
+    """All texts, one part after the other."""
+    if any(isinstance(part, tuple) for part in parts):
+        return tuple(t for part in parts for t in texts_of(Cells(np.empty(0, np.int64), part)))
+    return pa.concat_arrays(list(parts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -229,25 +252,32 @@ def _of_arrow(column: Any, label: Label) -> Cells:
         column = pa.chunked_array(chunks, column.type.value_type)
     if not any(fits(column.type) for fits in _READABLE):
         raise BadInput(f"column {label!r} holds {column.type}: phone numbers are text or integers")
+    if any(is_text(column.type) for is_text in _TEXTS):
+        column = column.cast(pa.large_string())
     try:
         encoded = column.dictionary_encode().combine_chunks()
     except pa.ArrowNotImplementedError:
         return _of_objects(column.to_pylist())
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     values = encoded.dictionary
+    if pa.types.is_large_string(column.type):
+        return Cells(codes, values)
     if pa.types.is_floating(column.type):
         # numpy scalars, because a float32 must not look as exact as a float64.
         return Cells(codes, tuple(map(text_of, values.to_numpy(zero_copy_only=False))))
     return Cells(codes, tuple(map(text_of, values.to_pylist())))
 
 
+_TEXTS: tuple[Callable[[Any], bool], ...] = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_string_view,
+)
 _READABLE: tuple[Callable[[Any], bool], ...] = (
     pa.types.is_integer,
     pa.types.is_floating,
     pa.types.is_decimal,
-    pa.types.is_string,
-    pa.types.is_large_string,
-    pa.types.is_string_view,
+    *_TEXTS,
     pa.types.is_binary,
     pa.types.is_large_binary,
     pa.types.is_fixed_size_binary,

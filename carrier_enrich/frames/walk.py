@@ -9,34 +9,35 @@ never by the order in which they came.
 from __future__ import annotations
 
 import hashlib
-import itertools
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from carrier_enrich.errors import BadInput
-from carrier_enrich.frames.kinds import Cells, Frame, NewColumn, frame_of
+from carrier_enrich.frames.kinds import (
+    Cells,
+    Frame,
+    frame_of,
+    joined,
+    taken,
+    texts_of,
+)
 from carrier_enrich.frames.names import (
-    DEFAULT_COLUMNS,
     Label,
     Phone,
     default_country,
-    fields_of,
     name_of,
-    new_names,
     phone_positions,
     position,
 )
-from carrier_enrich.model import Answers, Lookup, LookupStatus
+from carrier_enrich.model import Countries
 from carrier_enrich.phones import Normalised, Reason, country_code, normalise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from carrier_enrich.model import Int32s, Int64s
+    from carrier_enrich.model import Int64s
 
 #: Positions in `PhoneColumn.index` that stand for no number.
 MISSING, INVALID = -1, -2
@@ -53,12 +54,11 @@ class PhoneColumn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Crosswalk:
-    """What was read of a frame: which row holds which number.
+class Demand:
+    """What was read of phone columns: their distinct numbers, and what holds none.
 
     Attributes:
-        rows: rows of the frame.
-        columns: its phone columns, in the order asked for.
+        rows: rows that were read.
         numbers: E.164 integers, distinct over all columns, ascending.
         countries: per number a position in `country_names`, -1 where it belongs to none.
         country_names: ISO 3166-1 alpha-2.
@@ -70,7 +70,6 @@ class Crosswalk:
     """
 
     rows: int
-    columns: tuple[PhoneColumn, ...]
     numbers: Int64s
     countries: NDArray[np.int16]
     country_names: tuple[str, ...]
@@ -78,6 +77,24 @@ class Crosswalk:
     missing: int
     unknown_countries: int
     digest: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Crosswalk(Demand):
+    """The demand of a frame, and which row holds which number.
+
+    Attributes:
+        columns: its phone columns, in the order asked for.
+    """
+
+    columns: tuple[PhoneColumn, ...]
+
+
+def digest_of(rows: int, names: Sequence[str], numbers: Int64s) -> str:
+    """Names a content by its rows, phone columns and distinct numbers, ascending."""
+    digest = hashlib.sha256(repr((rows, *names)).encode())
+    digest.update(numbers.astype("<i8", copy=False).tobytes())
+    return digest.hexdigest()
 
 
 def crosswalk(
@@ -102,86 +119,47 @@ def crosswalk(
     asked = [frame.cells(at) for at in positions]
     unknown_countries = 0
     if country_column is None:
-        normalised = normalise([text for cells in asked for text in cells.texts], default)
+        normalised = normalise(joined([cells.texts for cells in asked]), default)
     else:
         homes, unknown_countries = _homes(frame.cells(position(labels, country_column)), default)
         pairs = [_paired(cells, homes) for cells in asked]
         asked = [cells for cells, _ in pairs]
         normalised = normalise(
-            [text for cells in asked for text in cells.texts],
-            [home for _, homes_of_texts in pairs for home in homes_of_texts],
+            joined([cells.texts for cells in asked]),
+            Countries(np.concatenate([of_texts for _, of_texts in pairs]), homes[1]),
         )
     names = [name_of(labels[at]) for at in positions]
     return _walk(frame, names, asked, normalised, unknown_countries)
 
 
-def join_back(
-    data: Any,
-    walk: Crosswalk,
-    answers: Answers,
-    *,
-    columns: str | Sequence[str] = DEFAULT_COLUMNS,
-    prefix: str = "",
-) -> Any:
-    """A new frame of the same kind: `data` untouched, then the asked columns.
-
-    The answers may come in any order and may lack numbers, whose rows are then `not_checked`.
-    Of a number that stands twice the last answer counts. Null where the service gave nothing.
-
-    Raises:
-        BadInput: `data` is not what `walk` was read from, or a name can't be used.
-    """
-    frame = frame_of(data)
-    if frame.rows != walk.rows:
-        raise BadInput(f"the frame has {frame.rows} rows, but {walk.rows} were read from it before")
-    fields = fields_of(columns)
-    names = new_names(frame.labels, [column.name for column in walk.columns], columns, prefix)
-    lookups, of_number = _lookups_of_numbers(walk, answers)
-    values = [tuple(getattr(lookup, field) or None for lookup in lookups) for field in fields]
-    values.append(tuple(lookup.status.value for lookup in lookups))
-    rows = [of_number[column.index] for column in walk.columns]
-    cells = itertools.product(rows, values)
-    return frame.with_columns(
-        [NewColumn(name, texts, codes) for name, (codes, texts) in zip(names, cells, strict=True)]
-    )
-
-
-def status_counts(walk: Crosswalk, answers: Answers) -> Mapping[LookupStatus, int]:
-    """Cells by status; every status is there, and they add up to rows times phone columns."""
-    lookups, of_number = _lookups_of_numbers(walk, answers)
-    counts = Counter(dict.fromkeys(LookupStatus, 0))
-    for column in walk.columns:
-        cells = np.bincount(of_number[column.index], minlength=len(lookups))
-        for at in np.flatnonzero(cells):
-            counts[lookups[at].status] += int(cells[at])
-    return dict(counts)
-
-
-def _homes(cells: Cells, default: str | None) -> tuple[tuple[Int64s, list[str | None]], int]:
-    """Per row a position in a list of distinct countries, and the rows with an unknown one."""
-    countries: dict[str | None, int] = {default: 0}
+def _homes(cells: Cells, default: str | None) -> tuple[tuple[Int64s, tuple[str, ...]], int]:
+    """Per row a position among country names, -1 for none, and the rows with an unknown one."""
+    countries = {} if default is None else {default: 0}
+    of_default = -1 if default is None else 0
     of_text, unknown = [], []
-    for text in cells.texts:
-        blank = text is None or not text.strip()
-        country = default if text is None or blank else country_code(text)
-        of_text.append(countries.setdefault(country, len(countries)))
-        unknown.append(not blank and country is None)
+    for text in texts_of(cells):
+        if text is None or not text.strip():
+            of_text.append(of_default)
+            unknown.append(False)
+            continue
+        country = country_code(text)
+        of_text.append(-1 if country is None else countries.setdefault(country, len(countries)))
+        unknown.append(country is None)
     # The default stands last too, where code -1, a null, finds it.
-    codes = np.array([*of_text, 0], np.int64)[cells.codes]
+    codes = np.array([*of_text, of_default], np.int64)[cells.codes]
     missed = np.array([*unknown, False], np.bool_)[cells.codes]
-    return (codes, list(countries)), int(missed.sum())
+    return (codes, tuple(countries)), int(missed.sum())
 
 
-def _paired(cells: Cells, homes: tuple[Int64s, list[str | None]]) -> tuple[Cells, list[str | None]]:
+def _paired(cells: Cells, homes: tuple[Int64s, tuple[str, ...]]) -> tuple[Cells, NDArray[np.int16]]:
     """The distinct (text, country) pairs in place of the distinct texts."""
     home_of_row, countries = homes
-    width = len(countries)
-    keys = np.where(cells.codes < 0, -1, cells.codes * width + home_of_row)
+    width = len(countries) + 1
+    keys = np.where(cells.codes < 0, -1, cells.codes * width + home_of_row + 1)
     distinct, ranks, _ = _ranked(keys)
     nulls = int(len(distinct) > 0 and distinct[0] < 0)
-    pairs = [divmod(key, width) for key in distinct[nulls:].tolist()]
-    texts = tuple(cells.texts[text] for text, _ in pairs)
-    return Cells(ranks - nulls, texts), [countries[home] for _, home in pairs]
+    texts, home = np.divmod(distinct[nulls:], width)
+    return Cells(ranks - nulls, taken(cells.texts, texts)), (home - 1).astype(np.int16)
 
 
 def _walk(
@@ -204,8 +182,6 @@ def _walk(
         of_row = np.append(normalised.reasons[own], missing)[cells.codes]
         reasons += np.bincount(of_row, minlength=len(_REASONS))
     by_reason = dict(zip(_REASONS, reasons.tolist(), strict=True))
-    digest = hashlib.sha256(repr((frame.rows, *names)).encode())
-    digest.update(numbers.astype("<i8", copy=False).tobytes())
     return Crosswalk(
         rows=frame.rows,
         columns=tuple(columns),
@@ -219,25 +195,8 @@ def _walk(
         },
         missing=by_reason[Reason.MISSING],
         unknown_countries=unknown_countries,
-        digest=digest.hexdigest(),
+        digest=digest_of(frame.rows, names, numbers),
     )
-
-
-def _lookups_of_numbers(walk: Crosswalk, answers: Answers) -> tuple[tuple[Lookup, ...], Int32s]:
-    """The lookups there are, and per number which is its own.
-
-    Two more stand at the end, invalid and missing, where INVALID and MISSING find them.
-    """
-    not_checked, invalid, missing = range(len(answers.lookups), len(answers.lookups) + 3)
-    order = np.argsort(answers.numbers, kind="stable")
-    # Zero is no number: it stands first so that every number finds one that is not larger.
-    numbers = np.concatenate([[0], answers.numbers[order]])
-    codes = np.concatenate([[not_checked], answers.codes[order]])
-    at = np.searchsorted(numbers, walk.numbers, side="right") - 1
-    own = np.where(numbers[at] == walk.numbers, codes[at], not_checked)
-    ends = (LookupStatus.NOT_CHECKED, LookupStatus.INVALID, LookupStatus.MISSING)
-    lookups = (*answers.lookups, *map(Lookup, ends))
-    return lookups, np.concatenate([own, [invalid, missing]]).astype(np.int32)
 
 
 def _ranked(values: Int64s) -> tuple[Int64s, Int64s, Int64s]:

@@ -6,10 +6,12 @@ on both.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from carrier_enrich.ledger.clock import SharedClock
 from carrier_enrich.ledger.database import Database
 from carrier_enrich.ledger.knowledge import Freshness, Knowledge
 from carrier_enrich.ledger.leases import Leases
@@ -17,7 +19,7 @@ from carrier_enrich.ledger.purchase import Balance, Budget, Purchase
 from carrier_enrich.ledger.purchases import Purchases
 from carrier_enrich.ledger.states import State
 
-__all__ = ["Balance", "Budget", "Freshness", "Ledger", "Purchase", "State"]
+__all__ = ["Balance", "Budget", "Freshness", "Ledger", "Purchase", "SharedClock", "State"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,16 @@ class Ledger:
             Purchases(db, knowledge, account_id, service),
             Leases(db, service_id, account_id),
         )
+
+    def clock(self, local: Callable[[], float]) -> SharedClock:
+        """A machine's clock, in the time of this ledger: what all `now` and moments are given in.
+
+        Raises:
+            LedgerError: the database can't be asked.
+        """
+        clock = SharedClock(self.db, local)
+        clock.agree()
+        return clock
 
     def close(self) -> None:
         """Close the database; closing twice is harmless."""

@@ -92,6 +92,18 @@ class Gate:
             )
             return int(row.scalar_one())
 
+    def room_grows_at(self, now: float) -> float | None:
+        """The next moment from which on the balance shows a call whose answer was lost."""
+        with self.db.snapshot():
+            found = self.db.run(
+                """SELECT MIN(responded_at) FROM purchases
+                   WHERE account_id = :account AND responded_at > :now AND state = :lost""",
+                account=self.account_id,
+                now=now,
+                lost=State.CHARGE_UNKNOWN.value,
+            ).scalar_one()
+            return None if found is None else float(found)
+
     def _has_unpriced(self, budget: str) -> bool:
         row = self.db.run(
             f"""SELECT 1 FROM purchases WHERE budget = :budget AND state NOT IN ({_FREE})

@@ -24,16 +24,21 @@ class Moves:
     account_id: int
     service_id: int
 
-    def to(self, purchase: Purchase, state: State, **changes: object) -> Purchase:
+    def to(
+        self, purchase: Purchase, state: State, *, shows_at: float | None = None, **changes: object
+    ) -> Purchase:
         """Move a purchase on, with changes of its columns.
+
+        Args:
+            shows_at: the moment from which on a balance read shows what it cost. By default a
+                check's end, and a task's submit.
 
         Raises:
             LedgerError: the move is not legal.
             RunTakenOver: the purchase belongs to another run by now.
         """
         with self.db.transaction():
-            # A check's cost shows in the balance from its end on, a task's from its submit on.
-            response = changes.get("closed_at", changes.get("polled_at"))
+            response = shows_at or changes.get("closed_at", changes.get("polled_at"))
             names = ", ".join(f"{name} = :{name}" for name in ("state", *changes))
             row = self.db.run(
                 f"""UPDATE purchases SET {names}, responded_at = COALESCE(responded_at, :response)
@@ -55,7 +60,14 @@ class Moves:
             raise LedgerError(f"purchase {purchase.id} can't go from {current.state} to {state}")
 
     def close(
-        self, purchase: Purchase, state: State, now: float, *, charged: int | None, note: str | None
+        self,
+        purchase: Purchase,
+        state: State,
+        now: float,
+        *,
+        charged: int | None,
+        note: str | None,
+        shows_at: float | None = None,
     ) -> Purchase:
         """Move a purchase to its end: its bytes are forgotten, its numbers no longer held."""
         with self.db.transaction():
@@ -63,6 +75,7 @@ class Moves:
             moved = self.to(
                 purchase,
                 state,
+                shows_at=shows_at,
                 charged=charged,
                 note=None if note is None else storable(note),
                 closed_at=now,

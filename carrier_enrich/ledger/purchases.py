@@ -145,9 +145,18 @@ class Purchases:
         """The service has refused the call without charge; its numbers are free again."""
         return self._moves.close(purchase, State.REFUSED, now, charged=0, note=note)
 
-    def charge_unknown(self, purchase: Purchase, note: str, now: float) -> Purchase:
-        """The answer is lost: the service may have charged. The numbers are free again."""
-        return self._moves.close(purchase, State.CHARGE_UNKNOWN, now, charged=None, note=note)
+    def charge_unknown(
+        self, purchase: Purchase, note: str, now: float, *, shows_at: float | None = None
+    ) -> Purchase:
+        """The answer is lost: the service may have charged. The numbers are free again.
+
+        Args:
+            shows_at: until then the service may still be at work on the call, so its highest
+                cost stays reserved against any balance that is read; by default `now`.
+        """
+        return self._moves.close(
+            purchase, State.CHARGE_UNKNOWN, now, charged=None, note=note, shows_at=shows_at
+        )
 
     def collected(
         self,
@@ -266,6 +275,10 @@ class Purchases:
     def room(self, budget: Budget, balance: Balance) -> int:
         """Micros that may be spent now under both the cap and the balance."""
         return self.gate.room(budget, balance)
+
+    def room_grows_at(self, now: float) -> float | None:
+        """The next moment at which what a lost call reserves is free; None for no such."""
+        return self.gate.room_grows_at(now)
 
     def spent(self, budget: str) -> int:
         """Micros that purchases under a budget's name have cost or may still cost."""

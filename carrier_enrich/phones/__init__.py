@@ -14,6 +14,7 @@ import numpy as np
 import phonenumbers
 
 from carrier_enrich.errors import BadInput
+from carrier_enrich.model import Countries
 from carrier_enrich.phones.columns import Settled, settle
 from carrier_enrich.phones.countries import country_code
 from carrier_enrich.phones.judging import REASONS, Places
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from carrier_enrich.model import Int64s
 
-__all__ = ["Normalised", "Reason", "country_code", "normalise", "normalise_arrow", "text_of"]
+__all__ = ["Normalised", "Reason", "country_code", "normalise", "text_of"]
 
 # Fewer values are read one by one sooner than Arrow is loaded.
 _MANY = 500
@@ -54,12 +55,13 @@ class Normalised:
 
 
 def normalise(
-    values: Sequence[str | None], country: str | Sequence[str | None] | None = None
+    values: Any, country: str | Countries | Sequence[str | None] | None = None
 ) -> Normalised:
     """Canonical numbers of raw texts; the caller keeps them distinct, and which row holds which.
 
     Args:
-        values: the raw texts (see `text_of` for other cells).
+        values: the raw texts (see `text_of` for other cells): a sequence with None where there
+            is none, or an Arrow array, plain or chunked, of any type of text.
         country: completes numbers written without a calling code; ISO 3166-1 alpha-2, one for
             all values or one beside each.
 
@@ -67,27 +69,15 @@ def normalise(
         BadInput: a country that has no numbering plan, or not one country beside each value.
     """
     countries = _places(country, len(values))
+    is_sequence = isinstance(values, Sequence)
     if len(values) < _MANY:
-        return _completed(None, countries, np.arange(len(values)), values)
-    settled = settle(_arrow(values), countries)
+        texts = values if is_sequence else values.to_pylist()
+        return _completed(None, countries, np.arange(len(values)), texts)
+    column = _of_sequence(values) if is_sequence else _of_arrow(values)
+    settled = settle(column, countries)
     left = settled.left(len(values))
-    return _completed(settled, countries, left, [values[row] for row in left.tolist()])
-
-
-def normalise_arrow(values: Any, country: str | Sequence[str | None] | None = None) -> Normalised:
-    """The same of an Arrow array, plain or chunked, of any type of text.
-
-    Raises:
-        BadInput: as `normalise`.
-    """
-    import pyarrow as pa
-
-    countries = _places(country, len(values))
-    texts: Any = pa.chunked_array(values if isinstance(values, pa.ChunkedArray) else [values])
-    texts = texts.cast(pa.large_string()).combine_chunks()
-    settled = settle(texts, countries)
-    left = settled.left(len(texts))
-    return _completed(settled, countries, left, texts.take(left).to_pylist())
+    rest = [values[at] for at in left.tolist()] if is_sequence else column.take(left).to_pylist()
+    return _completed(settled, countries, left, rest)
 
 
 def _completed(
@@ -120,12 +110,16 @@ def _numbered(names: Iterable[str | None]) -> dict[str | None, int]:
     return {name: place for place, name in enumerate(names)}
 
 
-def _places(country: str | Sequence[str | None] | None, count: int) -> Places:
+def _places(country: str | Countries | Sequence[str | None] | None, count: int) -> Places:
     """The default country of each value as a position in `region_names`, -1 for none."""
     if country is None or isinstance(country, str):
         return np.full(count, _place(country), np.int16)
-    if len(country) != count:
-        raise BadInput(f"{len(country)} countries beside {count} values")
+    given = len(country.codes if isinstance(country, Countries) else country)
+    if given != count:
+        raise BadInput(f"{given} countries beside {count} values")
+    if isinstance(country, Countries):
+        # Code -1, no country, finds the last.
+        return np.array([*map(_place, country.names), -1], np.int16)[country.codes]
     places = {name: _place(name) for name in set(country)}
     return np.fromiter((places[name] for name in country), np.int16, count)
 
@@ -139,7 +133,14 @@ def _place(country: str | None) -> int:
     return place
 
 
-def _arrow(values: Sequence[str | None]) -> Any:
+def _of_arrow(values: Any) -> Any:
+    import pyarrow as pa
+
+    texts: Any = pa.chunked_array(values if isinstance(values, pa.ChunkedArray) else [values])
+    return texts.cast(pa.large_string()).combine_chunks()
+
+
+def _of_sequence(values: Sequence[str | None]) -> Any:
     import pyarrow as pa
 
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
 
@@ -61,6 +61,15 @@ def shown(
             yield panel
     else:
         yield Lines(stream, expected=expected, clock=clock)
+
+
+def watched(
+    progress: Watch | bool | None, *, expected: float | None = None
+) -> AbstractContextManager[Watch | None]:
+    """What ``progress=`` means: True is `shown`, a callable is itself, anything else silence."""
+    if callable(progress):
+        return nullcontext(progress)
+    return shown(quiet=not progress, expected=expected)
 
 
 class LivePanel:
@@ -132,9 +141,9 @@ class Lines:
         self._next = 0.0
 
     def __call__(self, progress: Progress) -> None:
-        """Write a line, unless the last one is too young."""
+        """Write a line, unless the last one is too young and more is to come."""
         now = self._clock()
-        if now < self._next:
+        if now < self._next and not _is_last(progress):
             return
         self._next = now + self._every
         self._stream.write(f"carrier-enrich: {line_of(progress, now, self._expected)}\n")
@@ -173,8 +182,7 @@ class NotebookPanel:
     def __call__(self, progress: Progress) -> None:
         """Show the run's newest state, unless the cell has just changed and more is to come."""
         now = self._clock()
-        is_last = progress.answered == progress.wanted and not progress.tasks
-        if now < self._next and not is_last:
+        if now < self._next and not _is_last(progress):
             return
         self._next = now + self._every
         picture = _Cell(progress, now, self._expected)
@@ -195,6 +203,10 @@ class _Cell:
 
     def _repr_html_(self) -> str:
         return html_table("carrier-enrich", self._rows)
+
+
+def _is_last(progress: Progress) -> bool:
+    return progress.answered == progress.wanted and not progress.tasks
 
 
 def _in_notebook() -> bool:

@@ -125,7 +125,7 @@ def _money(progress: Progress) -> list[Row]:
     part = None if progress.cap is None else share(progress.spent, progress.cap)
     rows = [Row("money", _spent(progress), part)]
     if progress.balance is not None:
-        rows.append(Row("balance", money(progress.balance)))
+        rows.append(Row("balance, last read", money(progress.balance)))
     return rows
 
 

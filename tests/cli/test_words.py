@@ -79,7 +79,7 @@ def test_what_the_service_says_gets_advice(kind: type[errors.CarrierEnrichError]
     assert advice is not None
     if issubclass(kind, errors.ServiceError) and kind.may_be_charged:
         assert "may have been charged" in advice
-    assert advice_on(errors.OutOfBalance("all is said")) is None
+    assert advice_on(errors.OutOfBalance("3 numbers may cost more; nothing was sent")) is None
 
 
 def test_a_fault_of_the_program_is_one_line_without_data() -> None:

@@ -135,16 +135,52 @@ def test_a_run_that_may_cost_more_than_its_cap_sends_nothing(
 
 
 def test_the_code_that_spends_keeps_the_cap_by_itself(graph, export, carrier, instance, sandbox):
-    """A cap that the plan's check did not stop still stops the step that would pass it."""
-    sandbox.control.configure(price_multi_micros=2_000)
-    first = materialize(graph(export)[:3], carrier, instance)
-    assert first.success
+    """Who starts a spending step by hand, after the check has failed, meets the same cap there."""
+    assets = graph(export)
+    config = {"ops": {"lookup_plan": {"config": {"max_cost_usd": 0.05}}}}
+    planned = materialize(assets, carrier, instance, selection=assets[:3], run_config=config)
+    result = materialize(assets, carrier, instance, selection=assets[3:4])
+
+    assert not planned.success
+    assert not result.success
+    assert "cap" in failure(result)
+    assert sandbox.control.charges() == {}
+
+
+def test_the_code_that_spends_reads_the_balance_again(graph, export, carrier, instance, sandbox):
+    """A balance that is gone after the plan was made stops the step before it sends."""
+    assets = graph(export)
+    assert materialize(assets, carrier, instance, selection=assets[:3]).success
     sandbox.control.set_balance(1)
-    result = materialize(graph(export)[3:4], carrier, instance)
+    result = materialize(assets, carrier, instance, selection=assets[3:4])
 
     assert not result.success
     assert "OutOfBalance" in failure(result)
     assert sandbox.control.charges() == {}
+
+
+def test_a_balance_that_falls_in_the_middle_keeps_what_came(
+    graph, carrier, instance, sandbox, tmp_path
+):
+    """What was bought before the money ran out is kept; topped up, only the rest is bought."""
+    path = tmp_path / "british.csv"
+    path.write_text("phone\n" + "".join(f"+4474001{23_000 + i}\n" for i in range(250)))
+    assets = graph(path, country_column=None)
+    # After the first hundred numbers somebody else has spent the rest.
+    sandbox.control.fault("batch-check", "code", code=40200, times=None, after=1)
+    stopped = materialize(assets, carrier, instance)
+    assert not stopped.success
+    assert "OutOfBalance" in failure(stopped)
+    before = sandbox.control.charges()
+    assert 0 < len(before) <= 100
+
+    sandbox.control.clear_faults()
+    result = materialize(assets, carrier, instance)
+    assert result.success
+    assert metadata(result, "lookup_plan")["known"] == len(before)
+    after = sandbox.control.charges()
+    assert before.items() < after.items()
+    assert set(after.values()) == {1}
 
 
 def test_a_step_of_another_run_goes_on_with_the_last_plan(graph, export, carrier, instance):

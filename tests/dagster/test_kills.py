@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import dagster as dg
 import pyarrow.parquet as pq
 import pytest
+from support.dagster_dev import ROOT, dev_server
 
 from carrier_enrich.sandbox import SandboxConfig, running_sandbox
 
+LOG = logging.getLogger(__name__)
 SCRIPT = Path(__file__).with_name("deployment.py")
 SECONDS = 500.0
 
@@ -50,13 +55,17 @@ class Deployment:
         return process.wait(SECONDS) == 0
 
     def pid_of(self, step: str) -> int:
-        """The process of a step of the newest run."""
+        """The process of a step of the newest run; 0 where it has not started."""
         (run,) = self.instance.get_runs(limit=1)
         for entry in self.instance.all_logs(run.run_id, of_type=dg.DagsterEventType.STEP_START):
             event = entry.dagster_event
             if event is not None and event.step_key == step and event.pid is not None:
                 return event.pid
-        raise AssertionError(f"{step} has not started")
+        return 0
+
+    def has_started(self, step: str) -> bool:
+        """Whether the newest run has come to a step."""
+        return self.pid_of(step) > 0
 
     def enriched(self) -> list[dict]:
         """The rows of the newest enriched file."""
@@ -91,9 +100,10 @@ def deployment(service, export, tmp_path):
         made = Deployment(home, environ, instance)
         yield made
         for process in made.runs:
-            if process.poll() is None:
+            # Steps outlive a run that was killed.
+            with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-                process.wait(30)
+            process.wait(30)
 
 
 def wait_until(holds, what: str) -> None:
@@ -109,12 +119,27 @@ def polled(service) -> bool:
 
 
 def bought_once(service) -> bool:
+    """Whether the service has counted one submission, one charge a number, and no limit passed.
+
+    Its count is shown by ``pytest --log-cli-level=INFO``.
+    """
     report = service.control.report()
+    limits, tasks = report["limits"], report["tasks"]
+    LOG.info(
+        "submissions of each task %s, polls %s, charges %s, requests %s, refusals %s, limits %s",
+        [task["submissions"] for task in tasks],
+        [task["polls"] for task in tasks],
+        report["charged"],
+        report["requests"],
+        report["refusals"],
+        limits,
+    )
     return (
-        [task["submissions"] for task in report["tasks"]] == [1]
+        [task["submissions"] for task in tasks] == [1]
         and set(report["charges"].values()) == {1}
-        and report["limits"]["early_polls"] == 0
-        and report["limits"]["max_multis_at_once"] == 1
+        and limits["early_polls"] == limits["refused_42901"] == 0
+        and limits["max_multis_at_once"] == 1
+        and limits["max_in_flight"] <= 5
     )
 
 
@@ -141,6 +166,24 @@ def test_a_run_without_money_fails_and_is_repeated_from_there(deployment, servic
     service.control.clear_faults()
 
     assert deployment.succeeded(deployment.start("rerun", failed.run_id))
+    assert bought_once(service)
+    assert len(deployment.enriched()) == 1_154
+
+
+def test_a_killed_run_leaves_a_step_behind_that_nobody_pays_for(deployment, service):
+    """SIGKILL of the run worker alone: its orphaned step and the next run share one task."""
+    run = deployment.start("run")
+    wait_until(lambda: polled(service), "no poll")
+    orphan = deployment.pid_of("bulk_task_results")
+    run.kill()
+    run.wait(30)
+    again = deployment.start("run")
+    wait_until(lambda: len(deployment.instance.get_runs()) == 2, "no second run")
+    wait_until(lambda: deployment.has_started("bulk_task_results"), "it does not wait for the task")
+    os.kill(orphan, 0)
+    service.control.finish_tasks()
+
+    assert deployment.succeeded(again)
     assert bought_once(service)
     assert len(deployment.enriched()) == 1_154
 
@@ -174,8 +217,53 @@ def test_a_terminated_run_says_what_is_still_open(deployment, service):
 
 
 def test_four_runs_at_once_buy_every_number_once(deployment, service):
-    """Four processes over one export share one ledger: one task, one check a number."""
+    """Four processes over one export share one ledger: one task, one check a number, four files."""
     service.control.configure(task_seconds=1.0)
     runs = [deployment.start("run", name=str(at)) for at in range(4)]
-    assert all(deployment.succeeded(run) for run in runs)
+    ended_well = [deployment.succeeded(run) for run in runs]
+    assert ended_well == [True] * 4
     assert bought_once(service)
+
+    files = list(deployment.home.rglob("crm_enriched.parquet"))
+    statuses = [pq.read_table(file)["lookup_status"].to_pylist() for file in files]
+    assert [len(rows) for rows in statuses] == [1_154] * 4
+    assert "not_checked" not in {status for rows in statuses for status in rows}
+
+
+def test_a_deployment_that_was_killed_goes_on_when_it_is_started_again(
+    deployment, service, tmp_path
+):
+    """SIGKILL of server, daemon, run worker and steps; after `dg dev` one run collects the task."""
+    environ = deployment.environ | {"CRM_EXPORT": deployment.environ["EXPORT"]}
+    config = {"ops": {"lookup_plan": {"config": {"phone": ["phone"]}}}}
+    shutil.copy(ROOT / "dagster_project" / "deploy" / "local" / "dagster.yaml", deployment.home)
+    with dev_server(tmp_path, **environ) as server:
+        server.launch("enrich_crm", config)
+        wait_until(lambda: polled(service), "no poll")
+        kill_everything(server.process.pid)
+        server.process.wait(30)
+    service.control.finish_tasks()
+
+    with dev_server(tmp_path, **environ) as server:
+        assert server.ended(server.launch("enrich_crm", config), SECONDS) == "SUCCESS"
+    assert bought_once(service)
+    assert len(deployment.enriched()) == 1_154
+
+
+def kill_everything(root: int) -> None:
+    """SIGKILL a process and all that came of it, wherever their groups are."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                # After the name, which may hold blanks: state, parent.
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+            children.setdefault(parent, []).append(int(entry.name))
+    found = [root]
+    for pid in found:
+        found += children.get(pid, [])
+    for pid in found:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

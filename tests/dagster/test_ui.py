@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from support.dagster_dev import dev_server
 
 from carrier_enrich.files import write_table
 from carrier_enrich.sandbox import SandboxConfig, running_sandbox
@@ -35,7 +36,7 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def server(dev_server, place):
+def server(place):
     """`dg dev` on a service whose key must never show."""
     home = place / "home"
     home.mkdir()

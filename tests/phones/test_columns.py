@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from phonenumbers import PhoneNumberFormat, PhoneNumberType
 
-from carrier_enrich.phones import Reason, normalise, normalise_arrow
+from carrier_enrich.phones import Reason, normalise
 from carrier_enrich.phones.columns import settle
 from carrier_enrich.phones.plans import region_names
 from carrier_enrich.phones.reading import Reading, read
@@ -260,11 +260,11 @@ def test_arrow_columns_of_every_kind_of_text(kind):
     array = pa.array(texts, pa.string()).cast(kind)
     wanted = normalise(texts, countries)
     for column in (array, pa.chunked_array([array[:100], array[100:], array[:0]])):
-        done = normalise_arrow(column, countries)
+        done = normalise(column, countries)
         assert done.numbers.tolist() == wanted.numbers.tolist()
         assert done.reasons.tolist() == wanted.reasons.tolist()
         assert done.regions.tolist() == wanted.regions.tolist()
-    part = normalise_arrow(array[100:], "US")
+    part = normalise(array[100:], "US")
     assert part.numbers.tolist() == normalise(texts[100:], "US").numbers.tolist()
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from phonenumbers import PhoneNumberFormat, PhoneNumberType
 
 from carrier_enrich.errors import BadInput
-from carrier_enrich.phones import Normalised, Reason, normalise, normalise_arrow
+from carrier_enrich.phones import Normalised, Reason, normalise
 
 REASONS = tuple(Reason)
 LONDON = 442079460000
@@ -312,7 +312,7 @@ def test_shapes_and_names():
     for done in (
         normalise([]),
         normalise(["+14155550123", None]),
-        normalise_arrow(pa.array(["x"])),
+        normalise(pa.array(["x"])),
     ):
         assert isinstance(done, Normalised)
         assert (done.numbers.dtype, done.reasons.dtype, done.regions.dtype) == (

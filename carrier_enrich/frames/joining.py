@@ -1,0 +1,137 @@
+"""Answers back to the rows: by the value of each number, never by the order of the answers."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from carrier_enrich.errors import BadInput
+from carrier_enrich.frames.kinds import NewColumn, frame_of
+from carrier_enrich.frames.names import DEFAULT_COLUMNS, Label, fields_of, new_names
+from carrier_enrich.frames.walk import Crosswalk, Demand
+from carrier_enrich.model import Answers, Lookup, LookupStatus
+
+if TYPE_CHECKING:
+    from carrier_enrich.model import Int32s, Int64s
+
+
+def join_back(
+    data: Any,
+    walk: Crosswalk,
+    answers: Answers,
+    *,
+    columns: str | Sequence[str] = DEFAULT_COLUMNS,
+    prefix: str = "",
+) -> Any:
+    """A new frame of the same kind: `data` untouched, then the asked columns.
+
+    The answers may come in any order and may lack numbers, whose rows are then `not_checked`.
+    Of a number that stands twice the last answer counts. Null where the service gave nothing.
+
+    Raises:
+        BadInput: `data` is not what `walk` was read from, or a name can't be used.
+    """
+    frame = frame_of(data)
+    if frame.rows != walk.rows:
+        raise BadInput(f"the frame has {frame.rows} rows, but {walk.rows} were read from it before")
+    phones = [column.name for column in walk.columns]
+    join = Join.of(walk, answers, frame.labels, phones, columns=columns, prefix=prefix)
+    return join.beside(data, [column.index for column in walk.columns])
+
+
+def status_counts(walk: Crosswalk, answers: Answers) -> Mapping[LookupStatus, int]:
+    """Cells by status; every status is there, and they add up to rows times phone columns."""
+    lookups, of_number = _lookups_of_numbers(walk, answers)
+    cells = np.zeros(len(lookups), np.int64)
+    for column in walk.columns:
+        cells += np.bincount(of_number[column.index], minlength=len(lookups))
+    return by_status(lookups, cells)
+
+
+def by_status(lookups: Sequence[Lookup], cells: Int64s) -> Mapping[LookupStatus, int]:
+    """Cells by status from the cells of each lookup; every status is there."""
+    counts = Counter(dict.fromkeys(LookupStatus, 0))
+    for lookup, count in zip(lookups, cells.tolist(), strict=True):
+        counts[lookup.status] += count
+    return dict(counts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Join:
+    """Answers ready to be put beside the rows of any part of what was read.
+
+    Attributes:
+        names: of the new columns, phone column by phone column.
+        lookups: what may stand beside a cell; `of_number` is each number's position among
+            them, those of INVALID and MISSING last.
+    """
+
+    names: tuple[str, ...]
+    fields: tuple[str, ...]
+    lookups: tuple[Lookup, ...]
+    of_number: Int32s
+
+    @classmethod
+    def of(
+        cls,
+        demand: Demand,
+        answers: Answers,
+        labels: Sequence[Label],
+        phones: Sequence[str],
+        *,
+        columns: str | Sequence[str] = DEFAULT_COLUMNS,
+        prefix: str = "",
+    ) -> Join:
+        """The join of a demand with its answers, for rows with these column labels.
+
+        Raises:
+            BadInput: a name that can't be used.
+        """
+        names = new_names(labels, phones, columns, prefix)
+        return cls(names, fields_of(columns), *_lookups_of_numbers(demand, answers))
+
+    def beside(self, data: Any, indexes: Sequence[Int64s]) -> Any:
+        """A frame with the new columns, by the position of each cell's number, a phone column
+        after the other.
+        """
+        values = [
+            tuple(getattr(lookup, field) or None for lookup in self.lookups)
+            for field in self.fields
+        ]
+        values.append(tuple(lookup.status.value for lookup in self.lookups))
+        cells = itertools.product((self.of_number[index] for index in indexes), values)
+        return frame_of(data).with_columns(
+            [
+                NewColumn(name, texts, codes)
+                for name, (codes, texts) in zip(self.names, cells, strict=True)
+            ]
+        )
+
+    def cells(self, indexes: Sequence[Int64s]) -> Int64s:
+        """How many of these cells each of the lookups stands beside."""
+        total = np.zeros(len(self.lookups), np.int64)
+        for index in indexes:
+            total += np.bincount(self.of_number[index], minlength=len(self.lookups))
+        return total
+
+
+def _lookups_of_numbers(demand: Demand, answers: Answers) -> tuple[tuple[Lookup, ...], Int32s]:
+    """The lookups there are, and per number which is its own.
+
+    Two more stand at the end, invalid and missing, where INVALID and MISSING find them.
+    """
+    not_checked, invalid, missing = range(len(answers.lookups), len(answers.lookups) + 3)
+    order = np.argsort(answers.numbers, kind="stable")
+    # Zero is no number: it stands first so that every number finds one that is not larger.
+    numbers = np.concatenate([[0], answers.numbers[order]])
+    codes = np.concatenate([[not_checked], answers.codes[order]])
+    at = np.searchsorted(numbers, demand.numbers, side="right") - 1
+    own = np.where(numbers[at] == demand.numbers, codes[at], not_checked)
+    ends = (LookupStatus.NOT_CHECKED, LookupStatus.INVALID, LookupStatus.MISSING)
+    lookups = (*answers.lookups, *map(Lookup, ends))
+    return lookups, np.concatenate([own, [invalid, missing]]).astype(np.int32)
