@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from carrier_enrich.model import FIELDS
+from carrier_enrich.model import FIELDS, Lookup
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,6 +89,33 @@ def breakdown(
     statuses = tuple((value, n) for value, n in counts["lookup_status"].most_common() if value)
     return Breakdown(
         statuses, {field: _top(counts[field], top) for field in COUNTED if counts[field]}
+    )
+
+
+def counted(
+    lookups: Sequence[Lookup],
+    cells: Sequence[int],
+    columns: Sequence[str] | None = None,
+    *,
+    top: int = 8,
+) -> Breakdown:
+    """The same of cells that were counted already: ``cells[i]`` of them have ``lookups[i]``.
+
+    Args:
+        columns: the fields that were asked for; those that `enrich` adds unless given.
+    """
+    counts: dict[str, Counter[str | None]] = {}
+    for field in COUNTED if columns is None else columns:
+        if field in COUNTED:
+            counts[field] = Counter()
+            for lookup, times in zip(lookups, cells, strict=True):
+                counts[field][getattr(lookup, field) or None] += int(times)
+    statuses: Counter[str] = Counter()
+    for lookup, times in zip(lookups, cells, strict=True):
+        statuses[lookup.status.value] += int(times)
+    return Breakdown(
+        tuple((status, times) for status, times in statuses.most_common() if times),
+        {field: _top(+found, top) for field, found in counts.items() if found.total()},
     )
 
 

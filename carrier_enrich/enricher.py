@@ -19,6 +19,7 @@ from carrier_enrich.errors import BadInput, PlanChanged
 from carrier_enrich.ledger import Ledger
 from carrier_enrich.model import Answers, Countries, micros_of_usd
 from carrier_enrich.planning import Plan
+from carrier_enrich.progress import watched
 from carrier_enrich.receipt import Receipt
 from carrier_enrich.settings import Settings
 
@@ -72,7 +73,7 @@ class Enricher:
         max_cost_usd: Usd | None = None,
         on_limit: Literal["raise", "partial"] = "raise",
         plan: Plan | None = None,
-        progress: Watch | None = None,
+        progress: Watch | bool | None = None,
     ) -> Any:
         """The same kind of frame with carrier data and `lookup_status` beside each number.
 
@@ -124,7 +125,7 @@ class Enricher:
         on_limit: Literal["raise", "partial"] = "raise",
         plan: Plan | None = None,
         excel_safe: bool = False,
-        progress: Watch | None = None,
+        progress: Watch | bool | None = None,
     ) -> Receipt:
         """Enrich a file into another, a piece at a time: memory does not grow with the rows.
 
@@ -149,6 +150,8 @@ class Enricher:
             country_column=country_column,
             columns=columns,
             prefix=prefix,
+            target=target,
+            excel_safe=excel_safe,
         ) as read:
             self.enrich_reading(
                 read,
@@ -174,11 +177,15 @@ class Enricher:
     ) -> Plan:
         """What `enrich_file` would send and cost at most; sends nothing but the balance read."""
         with self.reading(source, phone, **options) as read:
-            return self.plan_for(read.demand, self._cap(max_cost_usd, None))
+            return self.plan_reading(read, max_cost_usd=max_cost_usd)
+
+    def plan_reading(self, read: Reading, *, max_cost_usd: Usd | None = None) -> Plan:
+        """The plan for what was read of a file."""
+        return self.plan_for(read.demand, self._cap(max_cost_usd, None))
 
     @contextmanager
     def reading(self, source: str | Path, phone: Phone, **options: Any) -> Iterator[Reading]:
-        """A file read once, for `plan_for` and `enrich_reading`; options as `streams.reading`.
+        """A file read once, for `plan_reading` and `enrich_reading`; options as `streams.reading`.
 
         Raises:
             BadInput: the file or a name can't be used.
@@ -198,12 +205,11 @@ class Enricher:
         on_limit: Literal["raise", "partial"] = "raise",
         plan: Plan | None = None,
         excel_safe: bool = False,
-        progress: Watch | None = None,
+        progress: Watch | bool | None = None,
     ) -> Written:
         """Look up and write what was read; arguments and errors as `enrich_file`'s."""
         _check_limit(on_limit)
         _check_plan(plan, read.demand)
-        streams.check_target(read, target, excel_safe=excel_safe)
         cap = self._cap(max_cost_usd, plan)
         outcome = self.look_up(read.demand, cap=cap, partial=on_limit == "partial", watch=progress)
         written = streams.write(
@@ -231,9 +237,10 @@ class Enricher:
         """The account's balance in micros of USD (spec, Balance)."""
         return self._open_client().balance()
 
-    def settle(self, *, progress: Watch | None = None) -> Receipt:
+    def settle(self, *, progress: Watch | bool | None = None) -> Receipt:
         """Collect whatever is paid for and open; buy nothing new."""
-        outcome = self._engine(None).settle(watch=progress)
+        with watched(progress) as told:
+            outcome = self._engine(None).settle(watch=told)
         self.receipt = receipt_of(None, outcome, self.settings)
         return self.receipt
 
@@ -256,7 +263,7 @@ class Enricher:
         *,
         cap: int | None = None,
         partial: bool = False,
-        watch: Watch | None = None,
+        watch: Watch | bool | None = None,
     ) -> Outcome:
         """Answers for the numbers of a frame or file."""
         if not len(walk.numbers):
@@ -264,7 +271,8 @@ class Enricher:
             logger.warning("%s: nothing was looked up and nothing was sent", what)
             return Outcome(Answers.of(()), Tally(), ())
         engine = self._engine(cap)
-        return engine.run(walk.numbers, _countries(walk), partial=partial, watch=watch)
+        with watched(watch) as told:
+            return engine.run(walk.numbers, _countries(walk), partial=partial, watch=told)
 
     def plan_for(self, walk: Demand, cap: int | None = None) -> Plan:
         """The plan for what was read of a frame or file."""

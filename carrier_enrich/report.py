@@ -69,7 +69,7 @@ td+td{text-align:right;font-variant-numeric:tabular-nums;padding-left:.8rem}
 footer{color:var(--soft);font-size:.85rem;margin-top:1rem}
 @media print{:root{--ink:#000;--soft:#444;--paper:#fff;--card:#fff;--edge:#bbb;
 --ce-bar:#3a76b8;--ce-good:#24805f;--ce-warn:#b86e14;--ce-rest:#8a94a3}
-body{padding:0;font-size:11pt}main{max-width:none}
+html{font-size:13px}body{padding:0;font-size:1rem}main{max-width:none}
 .tiles{grid-template-columns:repeat(5,1fr)}.cards,.figures{columns:2}
 .cards section,.tiles li{break-inside:avoid}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}

@@ -3,7 +3,8 @@
 A spreadsheet runs a cell that begins like a formula, and makes a number of everything that looks
 like one: ``+14155550123`` loses its plus, ``0791`` its zero, a long one its last digits. A leading
 apostrophe keeps a cell text in all of them; it can be removed again by search and replace, and
-numbers are read with it just the same.
+numbers are read with it just the same. The mark of UTF-8 in front of the file, by which a
+spreadsheet knows its encoding, is `files.write_table`'s to write.
 """
 
 from __future__ import annotations

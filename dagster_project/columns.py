@@ -1,4 +1,4 @@
-"""The columns of the CRM's exports that matter here."""
+"""The columns of the CRM's exports that matter here, and whose they are."""
 
 from typing import TypedDict
 
@@ -11,3 +11,6 @@ class Columns(TypedDict):
 
 
 COLUMNS = Columns(phone=("mobile", "office_phone"), country_column="country")
+
+#: Whom Dagster shows beside each asset.
+OWNERS = ("team:crm",)

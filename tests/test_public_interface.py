@@ -220,9 +220,9 @@ def test_the_same_data_gives_the_same_answers_in_every_form(settings, tmp_path):
     with ce.Enricher(settings) as enricher:
         for suffix in ("parquet", "csv"):
             source, target = tmp_path / f"in.{suffix}", tmp_path / f"out.{suffix}"
-            ce.enricher.files.write_table(table, source)
+            ce.files.write_table(table, source)
             enricher.enrich_file(source, target, "phone", country_column="country")
-            rows = ce.enricher.files.read_table(target).to_pylist()
+            rows = ce.files.read_table(target).to_pylist()
             # A CSV has no null: what is missing is empty text there.
             blank = [{k: v or None for k, v in row.items()} for row in rows]
             assert blank == expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from carrier_enrich.model import LookupStatus
 from carrier_enrich.receipt import Receipt
+from carrier_enrich.tables import Row, evened, money
 
 
 def receipt(**changes: Any) -> Receipt:
@@ -190,3 +192,20 @@ def test_sandbox_is_loud() -> None:
     assert "sandbox" in str(made).splitlines()[0]
     assert "sandbox" in made._repr_html_()
     assert "sandbox" not in str(receipt())
+
+
+@given(st.lists(st.integers(-(10**12), 10**12) | st.none(), max_size=6))
+def test_amounts_of_a_group_have_equal_decimals(amounts: list[int | None]) -> None:
+    """Amounts that stand under each other show the same decimals, and none is changed by it."""
+    rows = evened([Row("amount", money(micros)) for micros in amounts])
+    shown = [row.value for row in rows if row.value and row.value != "not known"]
+    assert len({len(value.partition(".")[2]) for value in shown}) <= 1
+    read = [Decimal(value.replace("$", "").replace(",", "")) * 10**6 for value in shown]
+    assert read == [micros for micros in amounts if micros is not None]
+
+
+def test_an_indented_label_stays_indented_in_html() -> None:
+    """What belongs to the line above stands under it, also where HTML swallows spaces."""
+    made = receipt(charged=3, charged_by_kind={"multi_check": 1, "bulk_task": 2})
+    assert "&nbsp;by bulk task" in made._repr_html_()
+    assert "\n    by bulk task" in str(made)

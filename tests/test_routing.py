@@ -149,3 +149,30 @@ def test_a_fitted_call_never_costs_more_than_there_is(count, price, micros):
     else:
         assert part.highest_cost <= micros
         assert len(part.numbers) >= 1_000
+
+
+@pytest.mark.parametrize(
+    ("count", "at_once", "price_multi", "tasks", "multis"),
+    [
+        (200_500, 1, 1_000, [100_000, 100_000], 5),
+        (201_000, 1, 1_000, [67_000, 67_000, 67_000], 0),
+        (200_500, 2, 1_000, [66_834, 66_833, 66_833], 0),
+        (200_500, 1, 1_001, [66_834, 66_833, 66_833], 0),
+        (200_500, 1, None, [66_834, 66_833, 66_833], 0),
+    ],
+)
+def test_one_task_at_a_time_leaves_what_is_over_to_checks(
+    count, at_once, price_multi, tasks, multis
+):
+    """Full tasks and the few numbers that are over in checks, where those are not dearer."""
+    rules = Rules.of(Settings(bulk_at_once=at_once, price_multi=price_multi, price_single=9_000))
+    calls = route(*numbers_of([count, 0]), rules)
+    sizes = [len(call.numbers) for call in calls if call.kind is CallKind.BULK_TASK]
+    assert sizes == tasks
+    assert sum(call.kind is CallKind.MULTI_CHECK for call in calls) == multis
+
+
+def test_the_largest_tasks_come_first():
+    """Tasks that are under way together end together when the small ones come last."""
+    calls = route(*numbers_of([1_000, 150_000, 3_000, 20]), Rules())
+    assert [len(call.numbers) for call in calls] == [75_000, 75_000, 3_000, 1_000, 20]

@@ -21,22 +21,20 @@ if TYPE_CHECKING:
         "carrier-enrich plan crm.csv --phone mobile --country US --max-cost 25 --json",
     )
 )
-@click.argument("source", type=FILE)
+@click.argument("source")
 @phones_of
 @speaking
-def plan(source: Path, phones: tuple[str, ...], *, out: Output, **options: Any) -> None:
+def plan(source: str, phones: tuple[str, ...], *, out: Output, **options: Any) -> None:
     """Show what enriching SOURCE would send and cost at most. Free.
 
     The only request is the balance read. Ends with 4 where it would not fit the cap or the
     balance, so that a script can stop there.
     """
-    from carrier_enrich import files
     from carrier_enrich.cli.gate import misfit
     from carrier_enrich.enricher import Enricher
 
-    table = files.read_table(source)
     with Enricher() as enricher:
-        made = enricher.plan(table, list(phones), **_asked(options))
+        made = enricher.plan_file(source, list(phones), **_asked(options))
     out.result(str(made), {"plan": made.to_dict()})
     if not made.fits:
         raise click.exceptions.Exit(misfit(made).exit_code)
@@ -50,8 +48,8 @@ def plan(source: Path, phones: tuple[str, ...], *, out: Output, **options: Any) 
         "    --country-column country --columns carrier,number_type --report out.html",
     )
 )
-@click.argument("source", type=FILE)
-@click.argument("target", type=FILE)
+@click.argument("source")
+@click.argument("target")
 @phones_of
 @click.option(
     "--on-limit",
@@ -67,13 +65,13 @@ def plan(source: Path, phones: tuple[str, ...], *, out: Output, **options: Any) 
     "--excel-safe",
     is_flag=True,
     help="For a CSV that people open in a spreadsheet: a leading apostrophe keeps phone columns "
-    "text (no lost plus or zeros) and keeps the service's texts from being run as formulas. "
-    "Other columns stay as they are.",
+    "text (no lost plus or zeros) and keeps the service's texts from being run as formulas; a "
+    "mark in front tells the encoding. Other columns stay as they are.",
 )
 @speaking
 def enrich(
-    source: Path,
-    target: Path,
+    source: str,
+    target: str,
     phones: tuple[str, ...],
     *,
     on_limit: Literal["raise", "partial"],
@@ -85,47 +83,56 @@ def enrich(
 ) -> None:
     """Write SOURCE to TARGET with carrier, number type and region beside each phone number.
 
-    Either file is Parquet or CSV. On a terminal the plan is shown and the cost is asked for;
+    Either file is Parquet or CSV; a folder of Parquet files becomes another. Both may be fsspec
+    URLs. On a terminal the plan is shown and the cost is asked for;
     elsewhere --yes is needed where anything is to be bought. What is known already is not
     bought again. Run the same command again after any stop: it pays for the rest only.
     """
-    from carrier_enrich import files
-    from carrier_enrich.breakdown import breakdown
+    from carrier_enrich.breakdown import counted
     from carrier_enrich.cli.gate import confirm
     from carrier_enrich.cli.stopping import telling_what_is_open
     from carrier_enrich.enricher import Enricher
     from carrier_enrich.progress import shown
-    from carrier_enrich.spreadsheets import check_is_csv, spreadsheet_safe
 
-    _check_targets(source, target, report)
-    if excel_safe:
-        check_is_csv(target)
+    if report is not None:
+        _check_report(report)
     asked = _asked(options)
-    table = files.read_table(source)
-    with Enricher() as enricher, telling_what_is_open(enricher):
-        made = enricher.plan(table, list(phones), **asked)
+    cap = asked.pop("max_cost_usd")
+    with (
+        Enricher() as enricher,
+        telling_what_is_open(enricher),
+        enricher.reading(
+            source, list(phones), **asked, target=target, excel_safe=excel_safe
+        ) as read,
+    ):
+        made = enricher.plan_reading(read, max_cost_usd=cap)
         out.aside(f"{made}\n")
         confirm(made, partial=on_limit == "partial", yes=yes)
-        with shown(quiet=out.quiet, expected=made.expected_seconds) as watch:
-            enriched = enricher.enrich(
-                table, list(phones), **asked, on_limit=on_limit, plan=made, progress=watch
+        names = {name: asked[name] for name in ("columns", "prefix") if name in asked}
+        try:
+            with shown(quiet=out.quiet, expected=made.expected_seconds) as watch:
+                written = enricher.enrich_reading(
+                    read,
+                    target,
+                    **names,
+                    max_cost_usd=cap,
+                    on_limit=on_limit,
+                    plan=made,
+                    excel_safe=excel_safe,
+                    progress=watch,
+                )
+            receipt = enricher.receipt
+            assert receipt is not None
+            if report is not None:
+                seen = counted(written.lookups, written.cells.tolist(), asked.get("columns"))
+                note = f"{_name(source)} to {_name(target)}, phone columns: {', '.join(phones)}"
+                report.write_text(receipt.report(seen, note=note), encoding="utf-8")
+        except OSError as error:
+            error.add_note(
+                "the answers are kept in the ledger: running this again pays nothing more"
             )
-        receipt = enricher.receipt
-    assert receipt is not None
-    written = enriched
-    if excel_safe:
-        new = enriched.column_names[len(table.column_names) :]
-        written = spreadsheet_safe(enriched, phones=phones, texts=new)
-    try:
-        files.write_table(written, target)
-        if report is not None:
-            counted = breakdown(enriched, phones, prefix=asked["prefix"])
-            note = f"{source.name} to {target.name}, phone columns: {', '.join(phones)}"
-            report.write_text(receipt.report(counted, note=note), encoding="utf-8")
-    except OSError as error:
-        error.add_note("the answers are kept in the ledger: running this again pays nothing more")
-        raise
-    document = {"target": str(target), "plan": made.to_dict(), "receipt": receipt.to_dict()}
+            raise
+    document = {"target": target, "plan": made.to_dict(), "receipt": receipt.to_dict()}
     pages = f"\nReport: {report}" if report else ""
     out.result(
         f"{receipt}\n\n{receipt.headline}\nWritten: {target}{pages}",
@@ -144,15 +151,13 @@ def _asked(options: dict[str, Any]) -> dict[str, Any]:
     return asked
 
 
-def _check_targets(source: Path, target: Path, report: Path | None) -> None:
-    """Find out before anything is paid for whether what comes can be written."""
-    from carrier_enrich import files
+def _name(place: str) -> str:
+    return place.rstrip("/").rsplit("/", 1)[-1]
 
-    files.check_target(target)
-    if target.resolve() == source.resolve():
-        raise BadInput(f"{target} is the source too: it is never overwritten, give another target")
-    if report is not None:
-        if report.suffix.lower() not in (".html", ".htm"):
-            raise BadInput(f"{report} is to be a report: give it the suffix .html")
-        if not report.resolve().parent.is_dir():
-            raise BadInput(f"{report} can't be written: its folder is not there")
+
+def _check_report(report: Path) -> None:
+    """Find out before anything is paid for whether the report can be written."""
+    if report.suffix.lower() not in (".html", ".htm"):
+        raise BadInput(f"{report} is to be a report: give it the suffix .html")
+    if not report.resolve().parent.is_dir():
+        raise BadInput(f"{report} can't be written: its folder is not there")

@@ -57,6 +57,12 @@ class CarrierEnrichmentComponent(dg.Component, dg.Model, dg.Resolvable):
     name: str = Field(default="crm_enriched", description="Name of the enriched asset.")
     key_prefix: list[str] = Field(default=[], description="Stands before the names of all assets.")
     group_name: str = Field(default="carrier", description="Group of the assets.")
+    owners: list[str] = Field(
+        default=[], description="Owners of the assets.", examples=[["team:crm", "ann@example.com"]]
+    )
+    io_manager_key: str | None = Field(
+        default=None, description="IO manager of the enriched asset; empty: the project's own."
+    )
     country: str | None = Field(
         default=None,
         description="ISO 3166-1 alpha-2 code that completes numbers without a country code.",
@@ -104,6 +110,8 @@ class CarrierEnrichmentComponent(dg.Component, dg.Model, dg.Resolvable):
             max_cost_usd=None if self.max_cost_usd is None else str(self.max_cost_usd),
             min_match_rate=self.min_match_rate,
             group_name=self.group_name,
+            owners=self.owners,
+            io_manager_key=self.io_manager_key,
             resource_key=key,
         )
         made = dg.Definitions(assets=assets, resources={key: self._resource()})

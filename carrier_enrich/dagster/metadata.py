@@ -102,10 +102,9 @@ def of_report(report: Mapping[str, Any], *, sandbox: bool) -> Metadata:
 
 
 def of_receipt(receipt: Receipt) -> Metadata:
-    """A receipt: its figures to plot, and all of it to read."""
+    """A receipt: its table to read, and its figures to plot."""
     rate = receipt.match_rate
     return {
-        **banner(sandbox=receipt.sandbox),
         "receipt": table(receipt.lines()),
         "rows": receipt.rows,
         "distinct": receipt.distinct,
@@ -116,7 +115,6 @@ def of_receipt(receipt: Receipt) -> Metadata:
         **amount("cost", receipt.charged),
         **amount("saved", receipt.saved),
         **({} if rate is None else {"match_rate": round(rate, 6)}),
-        "receipt_json": dg.MetadataValue.json(receipt.to_dict()),
     }
 
 
@@ -133,16 +131,23 @@ def of_tasks(tasks: Sequence[Purchase]) -> dg.MarkdownMetadataValue:
 def of_enriched(
     frame: Any, enriched: Any, request: Request, source: dg.AssetKey, receipt: Receipt
 ) -> Metadata:
-    """An enriched frame: its columns, where they come from, and a picture of what is in them."""
+    """An enriched frame and its receipt, in the order in which people read.
+
+    First what nobody may overlook, then the picture, the receipt and its figures; the columns and
+    where they come from; and last the same as JSON, for programs.
+    """
     title = f"{receipt.rows:,} rows" + (", answers made up by the sandbox" * receipt.sandbox)
     counts = counted(joining.added(frame, enriched))
     drawn = {"picture": dg.MetadataValue.md(picture(counts, title))} if counts else {}
     return {
+        **banner(sandbox=receipt.sandbox),
         **drawn,
-        "counts": dg.MetadataValue.json({name: dict(top(c, 50)) for name, c in counts.items()}),
+        **of_receipt(receipt),
         "dagster/row_count": receipt.rows,
         "dagster/column_schema": schema_of(enriched),
         "dagster/column_lineage": _lineage(frame, enriched, request, source),
+        "counts": dg.MetadataValue.json({name: dict(top(c, 50)) for name, c in counts.items()}),
+        "receipt_json": dg.MetadataValue.json(receipt.to_dict()),
     }
 
 

@@ -12,18 +12,25 @@ from carrier_enrich.model import micros_of_usd
 class PlanConfig(dg.Config):
     """What one run may change of an enrichment; everything empty is as the project defines it."""
 
-    phone: list[str] = Field(default=[], description="Phone columns of the export.")
+    phone: list[str] = Field(
+        default=[],
+        description="Phone columns of the export, as [mobile, office_phone]. Empty: as the project "
+        "defines.",
+    )
     country: str = Field(
         default="",
         description="ISO 3166-1 alpha-2 code, as US, that completes numbers written without a "
-        "country code.",
+        "country code. Empty: as the project defines.",
     )
     country_column: str = Field(
-        default="", description="A column with each row's country, as code or English name."
+        default="",
+        description="A column with each row's country, as code or English name. Empty: as the "
+        "project defines.",
     )
     max_cost_usd: float | None = Field(
         default=None,
-        description="Cap of this run in USD: a run that may cost more stops before it sends.",
+        description="Cap of this run in USD: a run that may cost more stops before it sends. "
+        "Not given: as the project defines.",
     )
 
     def request(self, default: Request) -> Request:

@@ -41,7 +41,7 @@ def read_balance(step: Step) -> dg.MaterializeResult[int]:
         sandbox = account.settings.is_loopback
     return dg.MaterializeResult(
         value=micros,
-        metadata={**metadata.amount("balance", micros), **metadata.banner(sandbox=sandbox)},
+        metadata={**metadata.banner(sandbox=sandbox), **metadata.amount("balance", micros)},
     )
 
 
@@ -156,7 +156,6 @@ def enrich(
     return dg.MaterializeResult(
         value=target if is_file else enriched,
         metadata={
-            **metadata.of_receipt(receipt),
             **metadata.of_enriched(frame, enriched, request, keys.export, receipt),
             **({"file": dg.MetadataValue.path(target)} if is_file and target else {}),
         },

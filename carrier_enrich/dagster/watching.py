@@ -66,7 +66,7 @@ class Watching:
 
 def observe_balance(step: Step, micros: int, *, sandbox: bool) -> None:
     """Record the balance as it was just read, on the one line that is plotted of it."""
-    metadata = {**amount("balance", micros), **banner(sandbox=sandbox)}
+    metadata = {**banner(sandbox=sandbox), **amount("balance", micros)}
     step.context.log_event(dg.AssetObservation(asset_key=step.keys.balance, metadata=metadata))
 
 

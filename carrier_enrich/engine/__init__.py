@@ -36,6 +36,10 @@ ALL_KINDS = CHECKS | TASKS
 #: Seconds that the last balance read of a run may take.
 CLOSING_SECONDS = 10.0
 
+#: Bulk tasks at once that an expected duration reckons with: how many the account really takes
+#: shows only when one is refused.
+TASKS_RECKONED = 4
+
 #: Seconds for which an undetermined number is not asked again.
 UNDETERMINED_SECONDS = 86_400.0
 
@@ -196,9 +200,10 @@ class Engine:
         took = self.ledger.purchases.experience()
         if any(call.kind not in took for call in calls):
             return None
-        tasks = sum(took[call.kind] for call in calls if call.kind is CallKind.BULK_TASK)
+        tasks = [took[call.kind] for call in calls if call.kind is CallKind.BULK_TASK]
         checks = sum(took[call.kind] for call in calls if call.kind is not CallKind.BULK_TASK)
-        return max(tasks / self.settings.bulk_at_once, checks)
+        at_once = min(self.settings.bulk_at_once, TASKS_RECKONED, max(1, len(tasks)))
+        return max(sum(tasks) / at_once, checks)
 
     def _fresh(self) -> Freshness:
         now = self.clock()

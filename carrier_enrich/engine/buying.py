@@ -29,7 +29,7 @@ from carrier_enrich.routing import check, fitted
 SLOT_SECONDS = 0.1
 
 #: Seconds by which a balance read comes after the moment whose costs it is to show.
-MOMENT_SECONDS = 1.0
+MOMENT_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,12 +250,11 @@ class Buying:
             else:
                 self.no_room_for_checks = True
             return
-        now = desk.clock()
-        grows_at = desk.ledger.purchases.room_grows_at(now)
-        if isinstance(error, OutOfBalance) and grows_at is not None and grows_at < desk.deadline:
-            # Only a lost check stands in the way, and what it costs shows soon.
+        hidden_until = desk.ledger.purchases.hidden_until(balance)
+        if isinstance(error, OutOfBalance) and hidden_until is not None:
+            # What stands in the way is over, or will be: a check whose answer was lost.
             desk.waiting.add(lot, first=True)
-            self.due = max(self.due, grows_at + MOMENT_SECONDS)
+            self.due = max(self.due, hidden_until + MOMENT_SECONDS)
             return
         if desk.partial:
             part = fitted(lot.call, desk.ledger.purchases.room(desk.budget, balance))
@@ -266,6 +265,8 @@ class Buying:
     def _balance_failed(self, error: BaseException, now: float) -> None:
         if not isinstance(error, ServiceError):
             raise error
+        if self.balance_failures and now < self.due:
+            return  # several reads were out, and one has failed already
         self.balance_failures += 1
         decision = retry.decide(
             "balance",

@@ -12,6 +12,7 @@ from carrier_enrich.engine import sharing
 from carrier_enrich.engine.buying import Buying
 from carrier_enrich.engine.collecting import Collecting
 from carrier_enrich.engine.desk import Desk
+from carrier_enrich.engine.errands import Errand
 from carrier_enrich.engine.tasks import Tasks
 from carrier_enrich.engine.watch import Progress, Watch, snapshot
 from carrier_enrich.errors import DeadlinePassed, PaidWorkOpen
@@ -23,6 +24,9 @@ BEAT_SECONDS = 10.0
 
 #: Seconds that checks which are out get to come in after an interruption.
 GRACE_SECONDS = 5.0
+
+#: Failures after which the service surely has no task of a submit. (A failed task was another one.)
+_UNTAKEN = frozenset({"Busy", "NotSent", "QuotaUsedUp", "ServiceUnavailable", "TaskFailed"})
 
 
 @dataclass(slots=True)
@@ -71,8 +75,8 @@ class Loop:
         for errand in list(desk.errands):
             if not errand.running and errand.due <= now:
                 self.collecting.perform(errand, now)
-        self.buying.prepare(now)
         self._tell()
+        self.buying.prepare(now)
         if not (desk.jobs or desk.errands or desk.waiting or len(desk.awaited)):
             return False
         for arrival in desk.courier.wait(self._pause(now)):
@@ -111,8 +115,7 @@ class Loop:
         for errand in list(desk.errands):
             if errand.running:
                 continue
-            if errand.is_check and errand.purchase.state is State.INTENDED:
-                # It was answered without charge each time, and is not out now.
+            if errand.purchase.state is State.INTENDED and _never_taken(errand):
                 now = desk.clock()
                 closed = desk.ledger.purchases.refused(errand.purchase, "stopped", now)
                 desk.tally.closed(closed)
@@ -153,3 +156,10 @@ class Loop:
         if progress != self.last:
             self.last = progress
             self.watch(progress)
+
+
+def _never_taken(errand: Errand) -> bool:
+    """Whether every request for it, none of which is out, was answered without charge."""
+    if errand.is_check:
+        return True  # one whose answer is lost is closed at once
+    return not errand.adopted and _UNTAKEN.issuperset(errand.failures)

@@ -67,12 +67,13 @@ class Join:
 
     Attributes:
         names: of the new columns, phone column by phone column.
+        texts: for each new column of a phone column, what each of the lookups puts there.
         lookups: what may stand beside a cell; `of_number` is each number's position among
             them, those of INVALID and MISSING last.
     """
 
     names: tuple[str, ...]
-    fields: tuple[str, ...]
+    texts: tuple[tuple[str | None, ...], ...]
     lookups: tuple[Lookup, ...]
     of_number: Int32s
 
@@ -93,18 +94,19 @@ class Join:
             BadInput: a name that can't be used.
         """
         names = new_names(labels, phones, columns, prefix)
-        return cls(names, fields_of(columns), *_lookups_of_numbers(demand, answers))
+        lookups, of_number = _lookups_of_numbers(demand, answers)
+        texts = [
+            tuple(getattr(lookup, field) or None for lookup in lookups)
+            for field in fields_of(columns)
+        ]
+        texts.append(tuple(lookup.status.value for lookup in lookups))
+        return cls(names, tuple(texts), lookups, of_number)
 
     def beside(self, data: Any, indexes: Sequence[Int64s]) -> Any:
         """A frame with the new columns, by the position of each cell's number, a phone column
         after the other.
         """
-        values = [
-            tuple(getattr(lookup, field) or None for lookup in self.lookups)
-            for field in self.fields
-        ]
-        values.append(tuple(lookup.status.value for lookup in self.lookups))
-        cells = itertools.product((self.of_number[index] for index in indexes), values)
+        cells = itertools.product((self.of_number[index] for index in indexes), self.texts)
         return frame_of(data).with_columns(
             [
                 NewColumn(name, texts, codes)

@@ -64,8 +64,6 @@ class Demand:
         country_names: ISO 3166-1 alpha-2.
         invalid: cells that can't be a number, by reason.
         missing: cells without a value.
-        unknown_countries: rows whose country cell names no known country; their numbers were
-            read as if no country was given.
         digest: names the content read (rows, columns, numbers), however it was stored.
     """
 
@@ -75,7 +73,6 @@ class Demand:
     country_names: tuple[str, ...]
     invalid: Mapping[Reason, int]
     missing: int
-    unknown_countries: int
     digest: str
 
 
@@ -85,9 +82,12 @@ class Crosswalk(Demand):
 
     Attributes:
         columns: its phone columns, in the order asked for.
+        unknown_countries: rows whose country cell names no known country; their numbers were
+            read as if no country was given.
     """
 
     columns: tuple[PhoneColumn, ...]
+    unknown_countries: int
 
 
 def digest_of(rows: int, names: Sequence[str], numbers: Int64s) -> str:

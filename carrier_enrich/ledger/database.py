@@ -130,14 +130,36 @@ class Database:
         ``CROSS JOIN {lookups_of_asked} WHERE ...``; words in braces: see `DIALECTS`. The rows
         come in no certain order.
         """
-        assert self._connection.in_transaction(), "statements run inside snapshot()"
         tail = _filled(tail, DIALECTS[self.dialect])
-        read = self._read_sqlite if self.dialect == "sqlite" else self._read_postgresql
-        parts = [read(columns, tail, part, values) for part in arrays.slices(numbers)]
+        sqlite = self.dialect == "sqlite"
+        asked = "(SELECT value AS number FROM json_each(:numbers)) AS asked"
+        asked = asked if sqlite else "unnest(:numbers) AS asked (number)"
+        parts = []
+        for part in arrays.slices(numbers):
+            given = arrays.as_json(part) if sqlite else part
+            parts.append(self.gather(columns, f"FROM {asked} {tail}", numbers=given, **values))
         return tuple(
             np.concatenate([part[i] for part in parts]) if parts else np.empty(0, np.int64)
             for i in range(len(columns))
         )
+
+    def gather(self, columns: tuple[str, ...], source: str, **values: object) -> list[Int64s]:
+        """Integer columns as arrays, of one query; the rows come in no certain order."""
+        assert self._connection.in_transaction(), "statements run inside snapshot()"
+        names = [f"c{i}" for i in range(len(columns))]
+        named = ", ".join(f"{c} AS {n}" for c, n in zip(columns, names, strict=True))
+        sqlite = self.dialect == "sqlite"
+        # As text they become arrays without an object for each.
+        form = "group_concat({})" if sqlite else "COALESCE(array_agg({}), '{{}}')"
+        gathered = ", ".join(form.format(name) for name in names)
+        statement = f"SELECT {gathered} FROM (SELECT {named} {source}) AS found"
+        if sqlite:
+            cursor = self._cursor()
+            cursor.execute(statement, values)
+            return [arrays.of_text(text) for text in cursor.fetchone()]
+        cursor = self._cursor(binary=True)
+        cursor.execute(re.sub(r":(\w+)", r"%(\1)s", statement), values)
+        return list(cursor.fetchone())
 
     def upsert(
         self, table: str, keys: Mapping[str, Int64s | int], values: Mapping[str, Int64s | float]
@@ -217,33 +239,6 @@ class Database:
             driver.pgconn.consume_input()
         except self._errors:
             self._connection.invalidate()
-
-    def _read_sqlite(
-        self, columns: tuple[str, ...], tail: str, numbers: Int64s, values: Mapping[str, object]
-    ) -> list[Int64s]:
-        asked = "(SELECT value AS number FROM json_each(:numbers)) AS asked"
-        cursor = self._cursor()
-        names = [f"c{i}" for i in range(len(columns))]
-        named = ", ".join(f"{c} AS {n}" for c, n in zip(columns, names, strict=True))
-        # As text they become arrays without an object for each.
-        cursor.execute(
-            f"""SELECT {", ".join(f"group_concat({name})" for name in names)}
-                FROM (SELECT {named} FROM {asked} {tail})""",
-            {**values, "numbers": arrays.as_json(numbers)},
-        )
-        return [arrays.of_text(text) for text in cursor.fetchone()]
-
-    def _read_postgresql(
-        self, columns: tuple[str, ...], tail: str, numbers: Int64s, values: Mapping[str, object]
-    ) -> list[Int64s]:
-        names = [f"c{i}" for i in range(len(columns))]
-        gathered = ", ".join(f"COALESCE(array_agg({name}), '{{}}')" for name in names)
-        statement = f"""SELECT {gathered} FROM (
-            SELECT {", ".join(columns)} FROM unnest(:numbers) AS asked (number) {tail}
-        ) AS found ({", ".join(names)})"""
-        cursor = self._cursor(binary=True)
-        cursor.execute(re.sub(r":(\w+)", r"%(\1)s", statement), {**values, "numbers": numbers})
-        return list(cursor.fetchone())
 
     def _cursor(self, **options: bool) -> Any:
         """A cursor of the driver, for what SQLAlchemy would make an object a row of."""

@@ -92,15 +92,18 @@ class Gate:
             )
             return int(row.scalar_one())
 
-    def room_grows_at(self, now: float) -> float | None:
-        """The next moment from which on the balance shows a call whose answer was lost."""
+    def hidden_until(self, balance: Balance) -> float | None:
+        """The moment after which a read shows more than this one did; None where it shows all.
+
+        Until then a call that has ended counts twice: its charge may be in the balance already.
+        """
         with self.db.snapshot():
             found = self.db.run(
-                """SELECT MIN(responded_at) FROM purchases
-                   WHERE account_id = :account AND responded_at > :now AND state = :lost""",
+                f"""SELECT MIN(responded_at) FROM purchases
+                    WHERE account_id = :account AND state NOT IN ({_FREE})
+                      AND responded_at >= :read_at""",
                 account=self.account_id,
-                now=now,
-                lost=State.CHARGE_UNKNOWN.value,
+                read_at=balance.read_at,
             ).scalar_one()
             return None if found is None else float(found)
 

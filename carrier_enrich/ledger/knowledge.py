@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from carrier_enrich.ledger import arrays
 from carrier_enrich.ledger.holds import Holds
 from carrier_enrich.ledger.leases import check_alive
 from carrier_enrich.model import FIELDS, Answers, Int64s, Lookup, LookupStatus
@@ -29,6 +30,13 @@ class Freshness:
     undetermined: float
 
 
+#: Up to so many known numbers between the ends of a slice for each that was asked for.
+_DENSE = 2
+
+_IS_FRESH = """lookups.answered_at >= CASE WHEN lookups.outcome_id IN
+    (SELECT id FROM outcomes WHERE status = :undetermined) THEN :short ELSE :long END"""
+
+
 @dataclass(frozen=True, slots=True)
 class Knowledge:
     """Lookups and claims of one service, shared by all accounts of that service."""
@@ -42,21 +50,27 @@ class Knowledge:
 
     def recall(self, numbers: Int64s, fresh: Freshness) -> Answers:
         """What is known and fresh of these numbers (ascending), ascending."""
+        values = {
+            "service": self.service_id,
+            "undetermined": LookupStatus.UNDETERMINED.value,
+            "short": fresh.undetermined,
+            "long": fresh.answers,
+        }
+        columns = ("lookups.number", "lookups.outcome_id")
         with self.db.snapshot():
-            found, ids = self.db.select(
-                ("lookups.number", "lookups.outcome_id"),
+            parts = self._dense(columns, numbers, values)
+            rest = numbers[sum(asked for asked, _, _ in parts) :]
+            sparse = self.db.select(
+                columns,
                 # CROSS JOIN lets SQLite look up each number in turn, in their order.
-                """CROSS JOIN {lookups_of_asked}
-                   WHERE lookups.service_id = :service AND lookups.number = asked.number
-                     AND lookups.answered_at >= CASE WHEN lookups.outcome_id IN
-                         (SELECT id FROM outcomes WHERE status = :undetermined)
-                         THEN :short ELSE :long END""",
-                numbers,
-                service=self.service_id,
-                undetermined=LookupStatus.UNDETERMINED.value,
-                short=fresh.undetermined,
-                long=fresh.answers,
+                f"""CROSS JOIN {{lookups_of_asked}}
+                    WHERE lookups.service_id = :service AND lookups.number = asked.number
+                      AND {_IS_FRESH}""",
+                rest,
+                **values,
             )
+            found = np.concatenate([*(part[1] for part in parts), sparse[0]])
+            ids = np.concatenate([*(part[2] for part in parts), sparse[1]])
             distinct = _distinct(ids)
             lookups = self._lookups(distinct)
         if np.any(found[1:] < found[:-1]):
@@ -64,6 +78,33 @@ class Knowledge:
             found, ids = found[order], ids[order]
         codes = np.searchsorted(distinct, ids).astype(np.int32)
         return Answers(found, codes, lookups)
+
+    def _dense(
+        self, columns: tuple[str, ...], numbers: Int64s, values: Mapping[str, object]
+    ) -> list[tuple[int, Int64s, Int64s]]:
+        """What is known of the first slices, as long as most of what lies between their ends was
+        asked for: then reading all of it is quicker than a search for each number.
+
+        Each slice gives how many were asked for, those known, and the outcomes of these.
+        """
+        parts: list[tuple[int, Int64s, Int64s]] = []
+        for asked in arrays.slices(numbers):
+            most = _DENSE * len(asked)
+            between, ids = self.db.gather(
+                columns,
+                f"""FROM lookups WHERE lookups.service_id = :service
+                    AND lookups.number BETWEEN :low AND :high AND {_IS_FRESH} LIMIT :most""",
+                low=int(asked[0]),
+                high=int(asked[-1]),
+                most=most,
+                **values,
+            )
+            if len(between) == most:
+                break
+            at = np.minimum(np.searchsorted(asked, between), len(asked) - 1)
+            is_asked = asked[at] == between
+            parts.append((len(asked), between[is_asked], ids[is_asked]))
+        return parts
 
     def write(self, answers: Answers, *, purchase_id: int, now: float) -> None:
         """Record answers; inside a transaction of the caller's."""

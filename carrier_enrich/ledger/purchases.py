@@ -276,9 +276,9 @@ class Purchases:
         """Micros that may be spent now under both the cap and the balance."""
         return self.gate.room(budget, balance)
 
-    def room_grows_at(self, now: float) -> float | None:
-        """The next moment at which what a lost call reserves is free; None for no such."""
-        return self.gate.room_grows_at(now)
+    def hidden_until(self, balance: Balance) -> float | None:
+        """The moment after which a read shows more than this one did; None where it shows all."""
+        return self.gate.hidden_until(balance)
 
     def spent(self, budget: str) -> int:
         """Micros that purchases under a budget's name have cost or may still cost."""

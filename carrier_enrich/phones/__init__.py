@@ -14,9 +14,10 @@ import numpy as np
 import phonenumbers
 
 from carrier_enrich.errors import BadInput
-from carrier_enrich.model import Countries
-from carrier_enrich.phones.columns import Settled, settle
+from carrier_enrich.model import Countries, e164
+from carrier_enrich.phones.columns import Settled, settle, settle_e164
 from carrier_enrich.phones.countries import country_code
+from carrier_enrich.phones.digits import integers, matches, sliced
 from carrier_enrich.phones.judging import REASONS, Places
 from carrier_enrich.phones.plans import region_names
 from carrier_enrich.phones.reading import read
@@ -28,7 +29,15 @@ if TYPE_CHECKING:
 
     from carrier_enrich.model import Int64s
 
-__all__ = ["Normalised", "Reason", "country_code", "normalise", "text_of"]
+__all__ = [
+    "Normalised",
+    "Reason",
+    "country_code",
+    "e164_of",
+    "normalise",
+    "normalise_e164",
+    "text_of",
+]
 
 # Fewer values are read one by one sooner than Arrow is loaded.
 _MANY = 500
@@ -78,6 +87,25 @@ def normalise(
     left = settled.left(len(values))
     rest = [values[at] for at in left.tolist()] if is_sequence else column.take(left).to_pylist()
     return _completed(settled, countries, left, rest)
+
+
+def e164_of(texts: Any) -> tuple[NDArray[np.bool_], Int64s]:
+    """Which texts are a plus and 7 to 15 digits and nothing else, and the integers of these.
+
+    Args:
+        texts: an Arrow array, plain or chunked, of any type of text.
+    """
+    column = _of_arrow(texts)
+    is_e164 = matches(column, r"^\+[1-9][0-9]{6,14}$")
+    return is_e164, integers(sliced(column.filter(is_e164), 1))
+
+
+def normalise_e164(numbers: Int64s) -> Normalised:
+    """The same of integers whose digits were written behind a plus."""
+    settled = settle_e164(numbers)
+    left = settled.left(len(numbers))
+    texts = [e164(number) for number in numbers[left].tolist()]
+    return _completed(settled, _places(None, len(numbers)), left, texts)
 
 
 def _completed(

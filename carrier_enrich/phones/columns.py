@@ -7,9 +7,10 @@ is, and whatever is not certain, is left open for it.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -87,18 +88,38 @@ def settle(texts: Texts, countries: Places) -> Settled:
         texts: an Arrow array of large strings; nulls are left open.
         countries: the default country beside each as a position in `region_names`, or -1.
     """
-    starts = range(0, max(len(texts), 1), _BLOCK_ROWS)
-    blocks = [texts.slice(start, _BLOCK_ROWS) for start in starts]
-    theirs = [countries[start : start + _BLOCK_ROWS] for start in starts]
-    if len(blocks) == 1:
-        return _settle(texts, countries)
+    return _in_blocks(_settle, texts, countries)
+
+
+def settle_e164(numbers: Int64s) -> Settled:
+    """The same of E.164 integers, as if each was written with a plus."""
+    return _in_blocks(_settle_e164, numbers)
+
+
+def _in_blocks(work: Callable[..., Settled], *columns: Any) -> Settled:
+    starts = range(0, max(len(columns[0]), 1), _BLOCK_ROWS)
+    blocks = [[column[start : start + _BLOCK_ROWS] for start in starts] for column in columns]
+    if len(starts) == 1:
+        return work(*columns)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        parts = list(pool.map(_settle, blocks, theirs))
+        parts = list(pool.map(work, *blocks))
     return Settled(
         np.concatenate([part.rows + start for start, part in zip(starts, parts, strict=True)]),
         np.concatenate([part.numbers for part in parts]),
         np.concatenate([part.reasons for part in parts]),
         np.concatenate([part.regions for part in parts]),
+    )
+
+
+def _settle_e164(numbers: Int64s) -> Settled:
+    judged = judge(numbers, np.zeros(len(numbers), np.bool_))
+    is_read = judged.reasons == _OK
+    rows = np.flatnonzero(judged.reasons != OPEN)
+    return Settled(
+        rows,
+        np.where(is_read, judged.numbers, 0)[rows],
+        judged.reasons[rows],
+        np.where(is_read, judged.regions, -1).astype(np.int16)[rows],
     )
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from carrier_enrich.engine import UNDETERMINED_SECONDS, Outcome
 from carrier_enrich.enricher import Enricher, Watch
-from carrier_enrich.frames import Crosswalk
+from carrier_enrich.frames import Demand
 from carrier_enrich.ledger import Freshness
 from carrier_enrich.model import Answers, LookupStatus
 from carrier_enrich.phones import normalise
@@ -55,18 +55,21 @@ class Asking:
     def buy(self, *, cap: int | None, partial: bool, watch: Watch | None) -> Outcome:
         """Have everything that the ledger does not know bought. Errors as `Engine.run`."""
         unknown: list[Int64s] = [np.empty(0, np.int64)]
-        known = np.empty(0, np.int64)
-        count = 0
-        for keys, _ in self.spool:
+        some = np.empty(0, np.int64)
+        count = rows = 0
+        for keys, cells in self.spool:
+            rows += int(cells.sum())
             numbers = keys[keys > MISSING_KEY]
             known = self._recall(numbers).numbers
             count += len(known)
+            some = known[:1] if len(known) else some
             unknown.append(np.setdiff1d(numbers, known, assume_unique=True))
         asked = np.sort(np.concatenate(unknown))
         if not len(asked):
             # Asked about one that is known, the engine still collects what is paid for.
-            asked, count = known[:1], count - len(known[:1])
-        outcome = self.enricher.look_up(_walk(asked), cap=cap, partial=partial, watch=watch)
+            asked, count = some, count - len(some)
+        demand = _demand(asked, rows)
+        outcome = self.enricher.look_up(demand, cap=cap, partial=partial, watch=watch)
         outcome.tally.known += count
         return outcome
 
@@ -116,18 +119,16 @@ def freshness(settings: Settings, now: float) -> Freshness:
     return Freshness(now - oldest, now - min(UNDETERMINED_SECONDS, oldest))
 
 
-def _walk(numbers: Int64s) -> Crosswalk:
+def _demand(numbers: Int64s, rows: int) -> Demand:
     """Numbers as the engine takes them, each with its country."""
     texts = pa.compute.binary_join_element_wise("+", pa.array(numbers).cast(pa.string()), "")
     read = normalise(texts)
-    return Crosswalk(
-        rows=len(numbers),
-        columns=(),
+    return Demand(
+        rows=rows,
         numbers=numbers,
         countries=read.regions,
         country_names=read.region_names,
         invalid={},
         missing=0,
-        unknown_countries=0,
         digest="",
     )

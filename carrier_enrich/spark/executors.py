@@ -6,7 +6,7 @@ or the ledger. The functions travel to them by name, so this package has to be i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -42,11 +42,14 @@ def keys_of(cells: Any, homes: Any | None, country: str | None) -> Int64s:
     return np.append(walk.numbers, [INVALID_KEY, MISSING_KEY])[walk.columns[0].index]
 
 
-def keyed(country: str | None) -> Callable[..., Any]:
-    """A function of Arrow arrays: phone cells, perhaps countries, to keys."""
+def keyed(country: str | None, phones: int) -> Callable[..., Any]:
+    """A function of structs (phone cells, perhaps the country) to structs of keys."""
 
-    def keys(cells: pa.Array, *homes: pa.Array) -> pa.Array:
-        return pa.array(keys_of(cells, homes[0] if homes else None, country))
+    def keys(structs: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        for some in _together(structs, _ROWS_AT_ONCE):
+            columns = pa.concat_arrays(some).flatten()
+            found = _keys_of_all(columns, phones, country)
+            yield pa.StructArray.from_arrays(found, [key_name(at) for at in range(phones)])
 
     return keys
 
@@ -55,9 +58,9 @@ def counted(country: str | None, phones: int) -> Callable[[Batches], Iterator[An
     """A function of batches: phone columns, perhaps the countries', to distinct keys and cells."""
 
     def count(batches: Batches) -> Iterator[Any]:
-        for table in _together(batches, _ROWS_AT_ONCE):
-            cells, homes = table.columns[:phones], table.columns[phones:]
-            keys = [keys_of(column, homes[0] if homes else None, country) for column in cells]
+        for some in _together(batches, _ROWS_AT_ONCE):
+            columns = pa.Table.from_batches(some).columns
+            keys = _keys_of_all(columns, phones, country)
             numbers, counts = np.unique(np.concatenate(keys), return_counts=True)
             yield pa.record_batch({"number": numbers, "cells": counts.astype(np.int64)})
 
@@ -66,8 +69,8 @@ def counted(country: str | None, phones: int) -> Callable[[Batches], Iterator[An
 
 def pack_keys(batches: Batches) -> Iterator[Any]:
     """Distinct keys and their cells, in any order, as rows of packed ones, ascending in each."""
-    for table in _together(batches, PACKED_NUMBERS):
-        numbers, cells = (column.to_numpy() for column in table.columns)
+    for some in _together(batches, PACKED_NUMBERS):
+        numbers, cells = (column.to_numpy() for column in pa.Table.from_batches(some).columns)
         order = np.argsort(numbers)
         yield packed(numbers=numbers[order], cells=cells[order])
 
@@ -89,13 +92,23 @@ def packed(**columns: Any) -> Any:
     return pa.record_batch({name: pa.array([values.tobytes()]) for name, values in little.items()})
 
 
-def _together(batches: Batches, rows: int) -> Iterator[Any]:
-    """The batches as tables of at least so many rows, the last one of what is left."""
+def key_name(at: int) -> str:
+    """The field of the struct of keys that belongs to a phone column."""
+    return f"key_{at}"
+
+
+def _keys_of_all(columns: Sequence[Any], phones: int, country: str | None) -> list[Int64s]:
+    home = columns[phones] if len(columns) > phones else None
+    return [keys_of(cells, home, country) for cells in columns[:phones]]
+
+
+def _together(parts: Iterable[Any], rows: int) -> Iterator[list[Any]]:
+    """The arrays or batches in lists of at least so many rows, the last one of what is left."""
     waiting: list[Any] = []
-    for batch in batches:
-        waiting.append(batch)
-        if sum(one.num_rows for one in waiting) >= rows:
-            yield pa.Table.from_batches(waiting)
+    for part in parts:
+        waiting.append(part)
+        if sum(map(len, waiting)) >= rows:
+            yield waiting
             waiting = []
     if waiting:
-        yield pa.Table.from_batches(waiting)
+        yield waiting

@@ -45,9 +45,7 @@ class Asked:
 
     def distinct_keys(self, df: Any) -> Iterator[tuple[Int64s, Int64s]]:
         """Slices of (keys ascending, cells of each); no key is in two of them."""
-        read = [column(name) for name in self._read]
-        read = [one.alias(f"column_{at}") for at, one in enumerate(read)]
-        counted = df.select(*read).mapInArrow(
+        counted = df.select(*self._read).mapInArrow(
             executors.counted(self.country, len(self.phones)), executors.KEYS
         )
         distinct = counted.groupBy("number").agg(F.sum("cells").alias("cells"))
@@ -57,11 +55,15 @@ class Asked:
 
     def joined(self, df: Any, answers: Any, said: Any) -> Any:
         """The rows with the new columns."""
-        key = F.arrow_udf(executors.keyed(self.country), "long")
-        home = [column(self.country_column)] if self.country_column is not None else []
         own = _unused(df.columns)
-        keys = {f"{own}key_{at}": key(column(name), *home) for at, name in enumerate(self.phones)}
-        out = df.withColumns(keys)
+        fields = [executors.key_name(at) for at in range(len(self.phones))]
+        read = F.arrow_udf(
+            executors.keyed(self.country, len(self.phones)),
+            f"struct<{', '.join(f'{name}: long' for name in fields)}>",
+        )
+        out = df.withColumn(f"{own}keys", read(F.struct(*self._read)))
+        keys = {own + name: F.col(f"{own}keys")[name] for name in fields}
+        out = out.withColumns(keys).drop(f"{own}keys")
         helpers, new = list(keys), []
         for at in range(len(self.phones)):
             texts = {name: f"{own}{name}_{at}" for name in ("number", "code", *said.columns)}
@@ -77,8 +79,10 @@ class Asked:
         return out.withColumns(dict(zip(self.names, new, strict=True))).drop(*helpers)
 
     @property
-    def _read(self) -> tuple[str, ...]:
-        return self.phones if self.country_column is None else (*self.phones, self.country_column)
+    def _read(self) -> list[Any]:
+        """What executors read: the phone columns, then the countries', by names of our own."""
+        names = [*self.phones, *([] if self.country_column is None else [self.country_column])]
+        return [column(name).alias(f"column_{at}") for at, name in enumerate(names)]
 
 
 def answer_table(spark: Any, slices: Iterable[tuple[Int64s, Int32s]], folder: str | None) -> Any:

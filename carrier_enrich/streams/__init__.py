@@ -6,6 +6,6 @@ pass reads everything, puts the answers beside the rows, and writes.
 """
 
 from carrier_enrich.streams.reading import Reading, reading
-from carrier_enrich.streams.writing import Written, check_target, write
+from carrier_enrich.streams.writing import Written, write
 
-__all__ = ["Reading", "Written", "check_target", "reading", "write"]
+__all__ = ["Reading", "Written", "reading", "write"]

@@ -11,10 +11,14 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from carrier_enrich import files, frames
 from carrier_enrich.errors import BadInput
-from carrier_enrich.frames import INVALID, MISSING, Crosswalk, Demand
+from carrier_enrich.frames import INVALID, MISSING, Demand
+from carrier_enrich.phones import e164_of, normalise_e164
+from carrier_enrich.phones.plans import region_names
+from carrier_enrich.spreadsheets import check_is_csv
 from carrier_enrich.streams.ahead import ahead
 from carrier_enrich.streams.register import Register
 
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from carrier_enrich.frames.names import Label, Phone
     from carrier_enrich.model import Int64s
     from carrier_enrich.phones import Reason
+    from carrier_enrich.phones.digits import Bools
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,17 +74,24 @@ def reading(
     country_column: Label | None = None,
     columns: str | Sequence[str] = frames.DEFAULT_COLUMNS,
     prefix: str = "",
+    target: str | Path | None = None,
+    excel_safe: bool = False,
     batch_rows: int = files.BATCH_ROWS,
 ) -> Iterator[Reading]:
     """Read the phone columns of a file or folder, and hold what was read until the end.
 
     Args:
+        target: where it is to be written, to raise now what writing would raise after everything
+            is paid for.
         batch_rows: rows that are in memory at once, at most.
 
     Raises:
-        BadInput: as `files.open_source` and `frames.check_request`.
+        BadInput: as `files.open_source`, `frames.check_request` and `files.check_target`; or the
+            target is the source.
     """
     source = files.open_source(path, batch_rows)
+    if target is not None:
+        _check_target(source, target, excel_safe=excel_safe)
     for part in source.parts:
         frames.check_request(_labels(part), phone, country, country_column, columns, prefix)
     version = source.version()
@@ -87,17 +99,23 @@ def reading(
     phones = [labels[at] for at in frames.phone_positions(labels, phone)]
     home = None if country_column is None else labels[frames.position(labels, country_column)]
     asked = list(dict.fromkeys(name for name in (*phones, home) if name is not None))
-    found = _Found()
+    found = _Found(country, home)
     with tempfile.TemporaryFile() as cells:
         for part in source.parts:
-            for table in ahead(_tables(part, asked)):
-                walk = frames.crosswalk(table, phones, country=country, country_column=home)
-                found.add(walk)
-                for column in walk.columns:
-                    ends = [INVALID, MISSING]
-                    np.append(walk.numbers, ends)[column.index].tofile(cells)
+            for table, plain in ahead(_tables(part, asked, phones)):
+                found.pieces.append(len(table))
+                for name, numbers in zip(phones, plain, strict=True):
+                    found.keys(table, name, *numbers).tofile(cells)
         names = tuple(map(str, phones))
         yield Reading(source, names, found.demand(names), version, tuple(found.pieces), cells)
+
+
+def _check_target(source: Source, target: str | Path, *, excel_safe: bool) -> None:
+    if files.place_of(target).identity == source.place.identity:
+        raise BadInput(f"{target} is the source too: it is never overwritten, name another target")
+    files.check_target(target, source.parts[0].schema, is_folder=source.is_folder)
+    if excel_safe:
+        check_is_csv(Path(target))
 
 
 def _labels(part: Part) -> list[str]:
@@ -105,33 +123,70 @@ def _labels(part: Part) -> list[str]:
     return own + [name for name in part.around if name not in own]
 
 
-def _tables(part: Part, asked: Sequence[str]) -> Iterator[Any]:
-    """The asked columns, those that the part's folders are named for among them."""
+def _tables(
+    part: Part, asked: Sequence[str], phones: Sequence[str]
+) -> Iterator[tuple[Any, list[tuple[Bools, Int64s]]]]:
+    """The asked columns, and which cells of each phone column are E.164 texts already."""
     inside = [name for name in asked if name in part.schema.names]
     outside = {name: part.around[name] for name in asked if name not in inside}
-    for table in part.tables(inside):
-        yield files.with_around(table, outside)
+    for piece in part.tables(inside):
+        table = files.with_around(piece, outside)
+        yield table, [_e164(table.column(name)) for name in phones]
+
+
+def _e164(column: Any) -> tuple[Bools, Int64s]:
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return e164_of(column)
+    return np.zeros(len(column), np.bool_), np.empty(0, np.int64)
 
 
 class _Found:
     """What the tables hold together."""
 
-    def __init__(self) -> None:
+    def __init__(self, country: str | None, home: Label | None) -> None:
         self.pieces: list[int] = []
+        self._country = country
+        self._home = home
         self._register = Register()
         self._invalid: Counter[Reason] = Counter()
         self._missing = 0
-        self._unknown_countries = 0
-        self._country_names: tuple[str, ...] = ()
 
-    def add(self, walk: Crosswalk) -> None:
-        """One more table."""
-        self.pieces.append(walk.rows)
+    def keys(self, table: Any, phone: Label, is_plain: Bools, plain: Int64s) -> Int64s:
+        """The number of each cell of a phone column, or INVALID, or MISSING.
+
+        Args:
+            is_plain: which cells are E.164 texts, and `plain` the integers of these. They need
+                no country, and one that was met before needs no second look.
+        """
+        other = self._not_plain(plain)
+        if len(other):
+            is_plain = is_plain.copy()
+            is_plain[is_plain] = ~np.isin(plain, other)
+            plain = plain[~np.isin(plain, other)]
+        keys = np.empty(len(table), np.int64)
+        keys[is_plain] = plain
+        rest = ~is_plain
+        if rest.any():
+            keys[rest] = self._read(table.filter(pa.array(rest)), phone)
+        return keys
+
+    def _not_plain(self, numbers: Int64s) -> Int64s:
+        """Those of these numbers that are no numbers as they stand; the others are taken up."""
+        ordered = np.sort(numbers)
+        distinct = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+        new: Int64s = distinct[~self._register.knows(distinct)]
+        read = normalise_e164(new)
+        stands, others = np.flatnonzero(read.numbers == new), np.flatnonzero(read.numbers != new)
+        self._register.add(new[stands], read.regions[stands])
+        return new[others]
+
+    def _read(self, table: Any, phone: Label) -> Int64s:
+        walk = frames.crosswalk(table, [phone], country=self._country, country_column=self._home)
         self._register.add(walk.numbers, walk.countries)
         self._invalid.update(walk.invalid)
         self._missing += walk.missing
-        self._unknown_countries += walk.unknown_countries
-        self._country_names = walk.country_names
+        # INVALID and MISSING, -2 and -1, find theirs from the end.
+        return np.append(walk.numbers, [INVALID, MISSING])[walk.columns[0].index]
 
     def demand(self, phones: Sequence[str]) -> Demand:
         """All of it."""
@@ -141,10 +196,9 @@ class _Found:
             rows=rows,
             numbers=numbers,
             countries=countries,
-            country_names=self._country_names,
+            country_names=region_names(),
             invalid=dict(self._invalid),
             missing=self._missing,
-            unknown_countries=self._unknown_countries,
             digest=frames.digest_of(rows, phones, numbers),
         )
 

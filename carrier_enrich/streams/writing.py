@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from carrier_enrich import files, frames
-from carrier_enrich.errors import BadInput
 from carrier_enrich.frames import Join
-from carrier_enrich.spreadsheets import check_is_csv, spreadsheet_safe
+from carrier_enrich.spreadsheets import spreadsheet_safe
 from carrier_enrich.streams.ahead import ahead, behind
 from carrier_enrich.streams.reading import Reading, changed
 
 if TYPE_CHECKING:
+    from carrier_enrich.files import Part
     from carrier_enrich.model import Answers, Int64s, Lookup
 
 
@@ -26,21 +26,6 @@ class Written:
 
     lookups: tuple[Lookup, ...]
     cells: Int64s
-
-
-def check_target(reading: Reading, target: str | Path, *, excel_safe: bool = False) -> None:
-    """Raise now what `write` would raise after everything is paid for.
-
-    Raises:
-        BadInput: the target is the source, can't be written, or can't hold the source's columns;
-            `excel_safe` for another file than a CSV.
-    """
-    source = reading.source
-    if files.place_of(target).identity == source.place.identity:
-        raise BadInput(f"{target}: the target is the source: name another file")
-    files.check_target(target, source.parts[0].schema, is_folder=source.is_folder)
-    if excel_safe:
-        check_is_csv(Path(target))
 
 
 def write(
@@ -62,7 +47,7 @@ def write(
             mark before it, so that a spreadsheet takes them for text of its encoding.
 
     Raises:
-        BadInput: as `check_target`; or the source has changed since it was read.
+        BadInput: as `files.writing`; or the source has changed since it was read.
         OSError: the disk refuses; what was there before is still there.
     """
     source = reading.source
@@ -83,12 +68,19 @@ def write(
             schema = joined(part.schema.empty_table(), none).schema
             options = files.options_for(part.parquet_options, join.names)
             with beside.part(part.name, schema, options) as writer, behind(writer.write) as later:
-                for table in ahead(part.tables()):
-                    index = next(indexes, None)
-                    if index is None or any(len(own) != len(table) for own in index):
-                        raise changed(source)
+                for table, index in ahead(_indexed(reading, part, indexes)):
                     later(joined(table, index))
                     cells += join.cells(index)
         if source.version() != reading.version:
             raise changed(source)
     return Written(join.lookups, cells)
+
+
+def _indexed(
+    reading: Reading, part: Part, indexes: Iterator[list[Int64s]]
+) -> Iterator[tuple[Any, list[Int64s]]]:
+    for table in part.tables():
+        index = next(indexes, None)
+        if index is None or any(len(own) != len(table) for own in index):
+            raise changed(reading.source)
+        yield table, index

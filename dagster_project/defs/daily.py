@@ -10,7 +10,7 @@ import dagster as dg
 
 from carrier_enrich.dagster import build_enrichment_assets, build_export_asset
 from dagster_project import places
-from dagster_project.columns import COLUMNS
+from dagster_project.columns import COLUMNS, OWNERS
 from dagster_project.defs.crm import stages
 
 # By default a month back, so that nobody starts years of days with one click.
@@ -23,11 +23,13 @@ daily_export = build_export_asset(
     lambda context: places.export_of(context.partition_key),
     key_prefix=["daily"],
     group_name="carrier_daily",
+    owners=OWNERS,
     partitions_def=days,
 )
 daily_stages = build_enrichment_assets(
     daily_export,
     **COLUMNS,
+    owners=OWNERS,
     key_prefix=["daily"],
     group_name="carrier_daily",
     partitions_def=days,

@@ -6,7 +6,7 @@ import dagster as dg
 
 from carrier_enrich.dagster import build_enrichment_assets, build_export_asset
 from dagster_project import places
-from dagster_project.columns import COLUMNS
+from dagster_project.columns import COLUMNS, OWNERS
 from dagster_project.defs.crm import stages
 
 files = dg.DynamicPartitionsDefinition(name="crm_exports")
@@ -17,11 +17,12 @@ def _arrived(context: dg.AssetExecutionContext) -> Path:
 
 
 new_export = build_export_asset(
-    _arrived, key_prefix=["new"], group_name="carrier_new", partitions_def=files
+    _arrived, key_prefix=["new"], group_name="carrier_new", owners=OWNERS, partitions_def=files
 )
 new_stages = build_enrichment_assets(
     new_export,
     **COLUMNS,
+    owners=OWNERS,
     key_prefix=["new"],
     group_name="carrier_new",
     partitions_def=files,

@@ -84,13 +84,26 @@ def _proportional(pid: int) -> int:
     return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
+def _busy_seconds() -> float:
+    """CPU time of this process, of all below it, and of those that have ended."""
+    ticks = 0
+    for pid in _family(os.getpid()):
+        try:
+            after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        ticks += sum(map(int, after_name[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
 def timed(label: str, seconds: dict[str, float]) -> Iterator[None]:
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), _busy_seconds()
     with Peak() as peak:
         yield
     seconds[label] = time.perf_counter() - start
-    show(f"{label:<44}{seconds[label]:>9.1f} s{peak.mib:>9.0f} MiB of all processes")
+    busy = _busy_seconds() - busy
+    show(f"{label:<44}{seconds[label]:>9.1f} s{busy:>9.1f} s{peak.mib:>9.0f} MiB")
 
 
 def write_source(path: Path, rows: int, share: float, seed: int = 3) -> np.ndarray[Any, Any]:
@@ -216,6 +229,7 @@ def main() -> None:
         )
         # A JVM's first job is slower than any later one.
         spark.read.parquet(str(place / "answers.parquet")).write.parquet(str(place / "warm"))
+        show(f"{'':<44}{'wall':>11}{'CPU':>11}{'all processes':>16}")
         seconds: dict[str, float] = {}
         folder = (place / "exchange").as_uri() if given.folder else None
         with timed("Spark reads, joins and writes", seconds):

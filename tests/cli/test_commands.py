@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import subprocess
 from pathlib import Path
@@ -82,14 +83,19 @@ def test_bought_once_then_free(ce: Any, sandbox: Any, small: str, tmp_path: Path
 
 
 def test_excel_safe_marks_phones(ce: Any, small: str, tmp_path: Path) -> None:
-    """--excel-safe marks the phone column of a CSV; its numbers are read again just the same."""
+    """--excel-safe marks phones and encoding; its numbers are read again just the same."""
     done = ce("enrich", small, "o.csv", "--phone", "phone", "--yes", "--excel-safe", "-q")
     assert done.code == 0
-    rows = (tmp_path / "o.csv").read_text().splitlines()
+    written = (tmp_path / "o.csv").read_bytes()
+    assert written.startswith(codecs.BOM_UTF8)
+    rows = written.decode("utf-8-sig").splitlines()
     assert rows[1].startswith("Ann,'+1 415 555 0101,")
     assert rows[3].startswith("Cem,,")
     again = ce("enrich", "o.csv", "p.csv", "--phone", "phone", "--prefix", "new_", "--json")
     assert again.document["receipt"]["bought"] == 0
+    plain = ce("enrich", small, "plain.csv", "--phone", "phone", "-q")
+    assert plain.code == 0
+    assert (tmp_path / "plain.csv").read_bytes().startswith(b"name,phone,")
 
 
 @pytest.mark.parametrize(

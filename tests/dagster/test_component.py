@@ -247,3 +247,41 @@ def test_the_component_enriches_another_assets_frame(few, sandbox, tmp_path):
         [people, *defs.assets], resources={key: carrier}, instance=dg.DagsterInstance.ephemeral()
     )
     assert result.output_for_node("crm_enriched").num_rows == len(few)
+
+
+def test_every_asset_of_the_project_says_what_it_is_and_whose():
+    """Kinds, owner, group and description stand beside each; enriched files have a freshness."""
+    from dagster_project.definitions import defs
+
+    graph = defs().resolve_asset_graph()
+    nodes = [graph.get(key) for key in graph.get_all_asset_keys()]
+    assert len(nodes) == 19
+    for node in nodes:
+        assert list(node.owners) == ["team:crm"]
+        assert node.kinds
+        assert node.description
+        assert node.group_name.startswith("carrier")
+    fresh = {node.key.to_user_string() for node in nodes if node.freshness_policy is not None}
+    assert fresh == {"crm_enriched", "daily/crm_enriched"}
+
+
+def test_everything_that_the_launchpad_takes_is_described():
+    """Path, phone columns, country, cap and target each say what they are for."""
+    from dagster_project.definitions import defs
+
+    job = defs().resolve_job_def("enrich_crm")
+    described = {
+        (node.name, name): field.description
+        for node in job.nodes
+        # A step without a config of its own has no fields.
+        for name, field in getattr(node.definition.config_schema.config_type, "fields", {}).items()
+    }
+    assert {
+        ("crm_export", "path"),
+        ("lookup_plan", "phone"),
+        ("lookup_plan", "country"),
+        ("lookup_plan", "country_column"),
+        ("lookup_plan", "max_cost_usd"),
+        ("crm_enriched", "target"),
+    } == described.keys()
+    assert all(described.values())

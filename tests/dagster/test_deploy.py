@@ -17,6 +17,7 @@ def test_a_shipped_instance_configuration_is_valid(folder):
     config, _ = dagster_instance_config(str(folder))
     assert config["telemetry"] == {"enabled": False}
     assert config["concurrency"]["pools"] == {"default_limit": 1, "granularity": "op"}
+    assert config["run_monitoring"] == {"enabled": True, "max_runtime_seconds": 86_400}
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -25,4 +26,4 @@ def test_no_shipped_configuration_holds_a_secret(folder):
     text = (folder / "dagster.yaml").read_text()
     storage = yaml.safe_load(text).get("storage")
     assert storage is None or storage == {"postgres": {"postgres_url": {"env": "DAGSTER_PG_URL"}}}
-    assert "://" not in text
+    assert "@" not in text

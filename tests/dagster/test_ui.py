@@ -145,6 +145,12 @@ def test_a_person_materializes_everything_and_sees_what_came_of_it(server, place
         # The pages stay blank under a POSIX locale.
         page = browser.new_page(locale="en-US", viewport={"width": 1500, "height": 1100})
         errors: list[str] = []
+        rendered: list[str] = []
+
+        def keep(name: str) -> None:
+            page.screenshot(path=place / f"{name}.png", full_page=True)
+            rendered.append(page.content())
+
         page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
         page.on("pageerror", lambda error: errors.append(str(error)))
 
@@ -157,11 +163,11 @@ def test_a_person_materializes_everything_and_sees_what_came_of_it(server, place
         run_id = newest["runsOrError"]["results"][0]["runId"]
         assert server.ended(run_id) == "SUCCESS"
         page.wait_for_timeout(3_000)
-        page.screenshot(path=place / "graph.png")
+        keep("graph")
 
         page.goto(f"{server.url}/assets/crm_enriched?view=overview")
         page.get_by_text("match_rate").first.wait_for(timeout=240_000)
-        page.screenshot(path=place / "enriched.png", full_page=True)
+        keep("enriched")
         picture = page.locator("img[src^='data:image/png']").first
         page.goto(f"{server.url}/assets/crm_enriched?view=events")
         # Dagster folds long markdown away behind a button.
@@ -171,18 +177,28 @@ def test_a_person_materializes_everything_and_sees_what_came_of_it(server, place
             folded.click()
         expect(picture).to_be_visible(timeout=240_000)
         assert picture.evaluate("image => image.naturalWidth") > 500
-        page.screenshot(path=place / "events.png", full_page=True)
+        keep("events")
         assert page.get_by_text("made-up answers").first.is_visible()
-        assert SECRET not in page.content()
 
         page.goto(f"{server.url}/assets/crm_enriched?view=checks")
         page.get_by_text("rows_preserved").first.wait_for(timeout=240_000)
-        page.screenshot(path=place / "checks.png")
+        keep("checks")
         page.goto(f"{server.url}/assets/account_balance?view=events")
         page.get_by_text("balance_usd").first.wait_for(timeout=240_000)
-        page.screenshot(path=place / "balance.png")
+        keep("balance")
         page.goto(f"{server.url}/locations/dagster_project/jobs/enrich_crm/playground")
         page.wait_for_timeout(4_000)
-        page.screenshot(path=place / "launchpad.png")
+        keep("launchpad")
         browser.close()
     assert errors == []
+    assert len(rendered) == 6
+    assert not any(SECRET in content for content in rendered)
+
+
+def test_the_key_is_in_nothing_that_dagster_keeps(server, place):
+    """No database, event log, captured output or server log holds the key, byte by byte."""
+    run_id = server.launch("enrich_crm")
+    assert server.ended(run_id) == "SUCCESS"
+    files = [path for path in (place / "home").rglob("*") if path.is_file()] + [place / "dev.log"]
+    assert any(path.suffix == ".db" for path in files)
+    assert [path.name for path in files if SECRET.encode() in path.read_bytes()] == []

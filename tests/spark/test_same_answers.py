@@ -13,7 +13,7 @@ from carrier_enrich.sandbox import SandboxConfig, running_sandbox
 from carrier_enrich.sandbox.crm_export import crm_export
 from carrier_enrich.spark import enrich
 
-ROWS = 2_500
+ROWS = 2_000
 ASKED = {
     "phone": ["mobile", "office_phone"],
     "country_column": "country",

@@ -126,13 +126,8 @@ def dev_server(
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("CARRIER_ENRICH_")}
-    bin_folder = str(Path(sys.executable).parent)
-    env = {
-        **inherited,
-        "PATH": f"{bin_folder}{os.pathsep}{inherited.get('PATH', '')}",
-        "DAGSTER_DISABLE_TELEMETRY": "1",
-        **environ,
-    }
+    env = {**inherited, "DAGSTER_DISABLE_TELEMETRY": "1", **environ}
+    env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{env.get('PATH', '')}"
     with (folder / "dev.log").open("ab") as log:
         process = subprocess.Popen(
             [*command, "--port", str(port), "--host", "127.0.0.1"],

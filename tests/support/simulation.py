@@ -16,8 +16,8 @@ limits leave two lanes, side by side, and the run takes at least the longer of t
 The bound leaves out what no client can escape that is not told how long a task will take: its end
 shows only in polls 30 seconds apart, a submit follows only on an end that was seen, the balance is
 read before each purchase, and the last tasks don't end together. All of that is in the wall time.
-So is the engine's choice to cut a country into as few tasks as possible: where there are fewer tasks
-than places, the longest one decides, and the bound, which knows no longest task, is out of reach.
+So is the engine's choice to cut a country into as few tasks as possible: where there are hardly
+more tasks than places, the longest one decides, and the bound, which knows of none, is not met.
 """
 
 from __future__ import annotations
