@@ -20,8 +20,8 @@ PARQUET_MAGIC = b"PAR1"
 
 #: What a hive-style folder is named where the value is null.
 _NULL = "__HIVE_DEFAULT_PARTITION__"
-#: A dictionary page of this size (bytes) was given up when it was written: it did not gain.
-_FULL_DICTIONARY = 900_000
+#: Bytes a value, before compression, that places in a dictionary take at most.
+_PLACE_BYTES = 4
 #: Bytes of a column read at once.
 _BUFFER = 1 << 20
 
@@ -97,8 +97,9 @@ def _options(about: Any) -> dict[str, Any]:
 
 
 def _gained(column: Any) -> bool:
-    first, data = column.dictionary_page_offset, column.data_page_offset
-    return first is not None and data - first < _FULL_DICTIONARY
+    """Whether its dictionary held all of its values: a full one is given up half-way."""
+    is_small = column.total_uncompressed_size < _PLACE_BYTES * max(column.num_values, 256)
+    return bool(column.has_dictionary_page and is_small)
 
 
 def options_for(options: Mapping[str, Any], added: Sequence[str]) -> dict[str, Any]:
