@@ -128,12 +128,15 @@ def _lookups_of_numbers(demand: Demand, answers: Answers) -> tuple[tuple[Lookup,
     Two more stand at the end, invalid and missing, where INVALID and MISSING find them.
     """
     not_checked, invalid, missing = range(len(answers.lookups), len(answers.lookups) + 3)
-    order = np.argsort(answers.numbers, kind="stable")
-    # Zero is no number: it stands first so that every number finds one that is not larger.
-    numbers = np.concatenate([[0], answers.numbers[order]])
-    codes = np.concatenate([[not_checked], answers.codes[order]])
-    at = np.searchsorted(numbers, demand.numbers, side="right") - 1
-    own = np.where(numbers[at] == demand.numbers, codes[at], not_checked)
+    if np.array_equal(answers.numbers, demand.numbers):
+        own = answers.codes
+    else:
+        order = np.argsort(answers.numbers, kind="stable")
+        # Zero is no number: it stands first so that every number finds one that is not larger.
+        numbers = np.concatenate([[0], answers.numbers[order]])
+        codes = np.concatenate([[not_checked], answers.codes[order]])
+        at = np.searchsorted(numbers, demand.numbers, side="right") - 1
+        own = np.where(numbers[at] == demand.numbers, codes[at], not_checked)
     ends = (LookupStatus.NOT_CHECKED, LookupStatus.INVALID, LookupStatus.MISSING)
     lookups = (*answers.lookups, *map(Lookup, ends))
     return lookups, np.concatenate([own, [invalid, missing]]).astype(np.int32)

@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from carrier_enrich.errors import LedgerError
 from carrier_enrich.ledger import arrays
-from carrier_enrich.ledger.opening import READING, engine_of, reason, secure
+from carrier_enrich.ledger.opening import READING, SCHEMA, engine_of, reason, secure
 from carrier_enrich.ledger.schema import DIALECTS, STEPS
 
 if TYPE_CHECKING:
@@ -256,6 +256,8 @@ class Database:
             if self.dialect == "postgresql":
                 # Two first runs at once would both create the tables.
                 self.run(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK}, 0)").close()
+                if self.run("SELECT current_schema()").scalar_one() is None:
+                    self.run(f"CREATE SCHEMA {SCHEMA}")
             self.run("CREATE TABLE IF NOT EXISTS schema_steps (step BIGINT PRIMARY KEY)")
             done = self._step()
             if done > len(STEPS):

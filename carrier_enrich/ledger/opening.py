@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 #: Milliseconds to wait for another writer.
 BUSY_MS = 120_000
 
+#: The PostgreSQL schema of a ledger whose URL names none: other programs in the same database,
+#: such as Dagster, have a table of runs too.
+SCHEMA = "carrier_enrich"
+
 #: Milliseconds after which a PostgreSQL transaction whose process has stopped in the middle of
 #: it gives way; as long as a run's lease.
 STALLED_MS = 60_000
@@ -55,6 +59,7 @@ def engine_of(url: str) -> Engine:
         event.listen(engine, "begin", _sqlite_begins)
         return engine
     words: dict[str, object] = {
+        "search_path": SCHEMA,
         "lock_timeout": BUSY_MS,
         "idle_in_transaction_session_timeout": STALLED_MS,
     }

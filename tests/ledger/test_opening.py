@@ -266,3 +266,17 @@ def test_nothing_is_written_inside_a_snapshot(ledger: Ledger) -> None:
     """A transaction can't begin where only reading was announced."""
     with pytest.raises(AssertionError), ledger.db.snapshot(), ledger.db.transaction():
         pass
+
+
+def test_a_postgresql_database_is_shared_with_other_programs(postgres_server: str) -> None:
+    """Where the URL names no schema the ledger makes its own, beside a table of the same name."""
+    execute(postgres_server, "CREATE TABLE public.runs (other TEXT)")
+    try:
+        for first in (14_155_550_000, 14_155_551_000):
+            with Ledger.open(postgres_server, service="s", account="a") as ledger:
+                shop = Shop(ledger, ledger.leases.begin(NOW))
+                shop.know(answers(some(3, first)))
+                assert len(ledger.knowledge.recall(some(3, 14_155_550_000), Freshness(0, 0))) == 3
+        execute(postgres_server, "SELECT other FROM public.runs")
+    finally:
+        execute(postgres_server, "DROP TABLE public.runs", "DROP SCHEMA carrier_enrich CASCADE")
