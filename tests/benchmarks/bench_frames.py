@@ -120,8 +120,8 @@ def bench_reading(rows: int, share: int, *, agree: bool) -> None:
     each = timed(lambda: one_by_one(sample))[0] / len(sample)
     first, _ = timed(lambda: table.column("phone").dictionary_encode())
     by_row, by_text = each * rows, each * distinct + first
-    for label, theirs in (("row", by_row), ("distinct text", by_text)):
-        label = f"phonenumbers for each {label} (from a sample)"
+    for each_what, theirs in (("row", by_row), ("distinct text", by_text)):
+        label = f"phonenumbers for each {each_what} (from a sample)"
         show(f"  {label:<58}{theirs:>9.2f} s{theirs / ours:>8.1f} x")
     if agree:
         texts, homes = [text for text, _ in pairs], [home for _, home in pairs]
