@@ -46,6 +46,9 @@ from carrier_enrich.sandbox.crm_export import contacts
 
 SAMPLE = 30_000
 
+#: What was done, beside what, and how many times as quick.
+Figure = tuple[str, str, float]
+
 
 def show(text: str) -> None:
     sys.stdout.write(f"{text}\n")
@@ -100,8 +103,10 @@ def one_by_one(pairs: list[tuple[str, str | None]]) -> None:
             phonenumbers.region_code_for_number(number)
 
 
-def bench_reading(rows: int, share: int, *, agree: bool) -> None:
+def bench_reading(rows: int, share: int, *, agree: bool) -> list[Figure]:
     """Texts to distinct numbers."""
+    figures = []
+    what = f"read {rows:,} mixed texts, {share} % distinct"
     distinct = rows * share // 100
     pairs = texts_of(distinct)
     chance = np.random.default_rng(1)
@@ -123,6 +128,7 @@ def bench_reading(rows: int, share: int, *, agree: bool) -> None:
     for each_what, theirs in (("row", by_row), ("distinct text", by_text)):
         label = f"phonenumbers for each {each_what} (from a sample)"
         show(f"  {label:<58}{theirs:>9.2f} s{theirs / ours:>8.1f} x")
+        figures.append((what, f"phonenumbers for each {each_what}", theirs / ours))
     if agree:
         texts, homes = [text for text, _ in pairs], [home for _, home in pairs]
         done, names = normalise(texts, homes), (*region_names(), None)
@@ -133,6 +139,7 @@ def bench_reading(rows: int, share: int, *, agree: bool) -> None:
                 alone.number != done.numbers[place] or alone.region != names[done.regions[place]]
             )
         show(f"  {len(pairs):,} distinct texts read one by one too: {wrong} differ")
+    return figures
 
 
 def lookups_of(count: int) -> tuple[Lookup, ...]:
@@ -142,7 +149,7 @@ def lookups_of(count: int) -> tuple[Lookup, ...]:
     )
 
 
-def _joined(frame: Any, answers: Answers, columns: list[Any]) -> float:
+def _joined(frame: Any, answers: Answers, columns: list[Any]) -> tuple[float, Figure]:
     """Seconds of the join, beside a take of the same columns by the same codes."""
     kind = type(frame).__module__.partition(".")[0]
     walk = crosswalk(frame, "phone")
@@ -150,10 +157,11 @@ def _joined(frame: Any, answers: Answers, columns: list[Any]) -> float:
     bare, _ = timed(lambda: [c.take(codes) for c in columns], f"bare take of four columns ({kind})")
     ours, _ = timed(lambda: join_back(frame, walk, answers), f"this package, {kind}")
     show(f"  {'':<58}{ours / bare:>17.2f} x take")
-    return ours
+    what = f"join answers to {len(frame):,} rows, {kind}"
+    return ours, (what, "a bare take of the same columns", bare / ours)
 
 
-def bench_joining(rows: int, share: int) -> None:
+def bench_joining(rows: int, share: int) -> list[Figure]:
     """Answers back to the rows: three columns of text and the status."""
     distinct = rows * share // 100
     chance = np.random.default_rng(4)
@@ -168,16 +176,18 @@ def bench_joining(rows: int, share: int) -> None:
     columns = [pa.array([str(getattr(x, f)) for x in answers.lookups]) for f in fields]
     show(f"joining {rows:,} rows with {distinct:,} answers")
     frame = pd.DataFrame({"phone": pd.array(phones.cast(pa.large_string()), dtype="str")})
-    ours = min(_joined(kind, answers, columns) for kind in (pa.table({"phone": phones}), frame))
+    _, first = _joined(pa.table({"phone": phones}), answers, columns)
+    ours, second = _joined(frame, answers, columns)
     told = pd.DataFrame(
         {"phone": texts.to_pandas()}
         | {f: columns[i].take(pa.array(answers.codes)).to_pandas() for i, f in enumerate(fields)}
     )
     merged, _ = timed(lambda: frame.merge(told, on="phone", how="left"), "pandas merge on the text")
     show(f"  {'':<58}{merged / ours:>17.1f} x this package")
+    return [first, second, (second[0], "pandas merge on the text", merged / ours)]
 
 
-def bench_result(count: int, folder: Path) -> None:
+def bench_result(count: int, folder: Path) -> list[Figure]:
     """A ZIP from the service to answers in the ledger."""
     chance = np.random.default_rng(5)
     numbers = np.sort(chance.choice(9 * 10**8, count, replace=False)) + 447_000_000_000
@@ -217,6 +227,8 @@ def bench_result(count: int, folder: Path) -> None:
         ours, _ = timed(recorded, "this package, from the ZIP to a committed ledger")
         show(f"  {'':<58}{ours / bare:>17.1f} x pyarrow")
         ledger.leases.end(run, now)
+    what = f"result file of {count:,} rows to committed ledger"
+    return [(what, "pyarrow reading it", bare / ours)]
 
 
 def main() -> None:
