@@ -253,7 +253,8 @@ class Enricher:
         Raises:
             LedgerError: there is no such open purchase, or a run is at work on it.
         """
-        ledger, now = self.open_ledger(), self._clock()
+        ledger = self.open_ledger()
+        now = ledger.clock(self._clock)()
         ledger.leases.bury(now)
         ledger.purchases.give_up(purchase_id, now)
 

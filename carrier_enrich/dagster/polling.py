@@ -63,7 +63,7 @@ def polled(account: Account, ended: Set[int]) -> Orphans:
     Args:
         ended: purchases whose task was seen at its end before; they are not polled again.
     """
-    account.ledger.leases.bury(account.clock())
+    account.ledger.leases.bury(account.ledger.clock(account.clock)())
     found = History(account.ledger).orphans()
     by_undertaking: dict[str, list[Bought]] = defaultdict(list)
     for purchase in found:
@@ -80,7 +80,7 @@ def _has_ended(account: Account, purchase: Bought) -> bool:
         return True
     if purchase.state is State.FINISHED:
         return True
-    now, purchases = account.clock(), account.ledger.purchases
+    now, purchases = account.ledger.clock(account.clock)(), account.ledger.purchases
     current = purchases.get(purchase.id)
     if not purchases.may_poll(current, now, account.settings.poll_seconds):
         return False

@@ -38,6 +38,7 @@ class Desk:
         wait_for_tasks: False where bulk tasks are submitted and left (detached mode).
         partial: whether what fits the limits is bought where not everything does.
         numbers, countries: what is wanted, ascending, and the country of each.
+        recalled: what the ledger knew of them at the start.
         awaited: wanted numbers that another run or an adopted purchase is buying.
         buying: whether new purchases are made.
         shortfall: the first reason why not everything is bought.
@@ -64,6 +65,7 @@ class Desk:
     errands: list[Errand] = field(default_factory=list)
     waiting: Waiting = field(default_factory=Waiting)
     jobs: dict[int, Errand | None] = field(default_factory=dict)
+    recalled: Answers | None = None
     awaited: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
     buying: bool = True
     stopping: bool = False

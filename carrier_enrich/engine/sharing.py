@@ -80,7 +80,8 @@ def look_again(desk: Desk) -> None:
 def begin(desk: Desk) -> None:
     """Recall what is known, claim what is not, and queue what is now this run's to buy."""
     knowledge = desk.ledger.knowledge
-    known = knowledge.recall(desk.numbers, desk.fresh).numbers
+    desk.recalled = knowledge.recall(desk.numbers, desk.fresh)
+    known = desk.recalled.numbers
     desk.tally.known = len(known)
     unknown = np.setdiff1d(desk.numbers, known, assume_unique=True)
     if not len(unknown):

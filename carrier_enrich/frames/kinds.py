@@ -32,7 +32,7 @@ Texts: TypeAlias = Any
 _COPIES_ON_WRITE = 3
 
 #: Rows per chunk of a new column: no chunk of plain strings comes near their 2 GiB limit.
-_CHUNK_ROWS = 1 << 20
+_CHUNK_ROWS = 1 << 22
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +73,8 @@ class NewColumn:
 
     def arrow(self, text: Any) -> Any:
         """The column as a chunked array of the given Arrow text type."""
-        values = pa.array(self.values, text)
+        # Texts without a null among them are taken sooner, and the last ones often are nulls.
+        values = pa.array(self.values[: int(self.codes.max(initial=-1)) + 1], text)
         starts = range(0, len(self.codes), _CHUNK_ROWS)
         chunks = [values.take(pa.array(self.codes[at : at + _CHUNK_ROWS])) for at in starts]
         return pa.chunked_array(chunks, text)

@@ -39,7 +39,7 @@ from carrier_enrich.phones.judging import (
     without_trunk,
 )
 from carrier_enrich.phones.plain import plain_texts
-from carrier_enrich.phones.plans import Plan, plan_of_region, region_names
+from carrier_enrich.phones.plans import E164_DIGITS, Plan, plan_of_region, region_names
 from carrier_enrich.phones.reasons import Reason
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ _OK, _AMBIGUOUS, _NO_COUNTRY, _TOO_LONG = map(
     REASONS.index, (Reason.OK, Reason.AMBIGUOUS, Reason.NO_COUNTRY, Reason.TOO_LONG)
 )
 
-_BLOCK_ROWS = 1 << 17
-# Fewer digits are rare; more may not fit 64 bits behind a calling code.
-_DIGITS_MIN, _DIGITS_MAX = 7, 15
+_BLOCK_ROWS = 1 << 19
+# Fewer digits are rare; more than a prefix and the longest number are no number.
+_DIGITS_MIN, _DIGITS_MAX = 7, 18
 # Among more digits, a spaced dash may part two numbers.
 _UNPARTED_MAX = 13
 _ZERO_IN_BRACKETS = r"\(0\)"
@@ -165,6 +165,7 @@ def _read_anywhere(digits: Texts, has_plus: Bools) -> tuple[Int64s, Reasons, Pla
     reasons[is_refused & (~begins(digits, "0") | begins(digits, "011"))] = _NO_COUNTRY
     is_dialled = is_refused & begins(digits, "00")
     reasons[is_dialled] = judged.reasons[is_dialled]
+    reasons[(reasons == _NO_COUNTRY) & (lengths(digits) > E164_DIGITS)] = _TOO_LONG
     return judged.numbers, reasons, judged.regions
 
 

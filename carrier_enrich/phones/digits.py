@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from carrier_enrich.model import Int64s
 
+#: Every whole number of so many digits fits 64 bits.
+_INT64_DIGITS = 18
+
 Bools = NDArray[np.bool_]
 #: An Arrow array of large strings; Arrow has no types to check against.
 Texts = Any
@@ -100,12 +103,16 @@ def lengths(texts: Texts) -> Int64s:
 
 
 def integers(digits: Texts, prefix: str = "0") -> Int64s:
-    """Whole numbers from a prefix and digits, of which there may be none."""
+    """Whole numbers from a prefix and digits, of which there may be none; 0 beyond 64 bits."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     first, between = (pa.scalar(text, pa.large_string()) for text in (prefix, ""))
-    return np.array(pc.binary_join_element_wise(first, digits, between).cast("int64"), np.int64)
+    is_long = lengths(digits) + len(prefix) > _INT64_DIGITS
+    if is_long.any():
+        digits = put(digits, np.flatnonzero(is_long), pa.repeat(between, int(is_long.sum())))
+    numbers = np.array(pc.binary_join_element_wise(first, digits, between).cast("int64"), np.int64)
+    return np.where(is_long, 0, numbers)
 
 
 def texts_of(numbers: Int64s) -> Texts:

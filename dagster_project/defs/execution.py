@@ -21,7 +21,7 @@ def execution() -> dg.Definitions:
 
 
 def _on_workers() -> dg.ExecutorDefinition:
-    from dagster_celery import celery_executor  # type: ignore[import-not-found]  # not required
+    from dagster_celery import celery_executor
 
     executor: dg.ExecutorDefinition = celery_executor.configured(
         {"broker": {"env": "CRM_CELERY_BROKER"}, "backend": {"env": "CRM_CELERY_BACKEND"}}
