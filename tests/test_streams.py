@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from carrier_enrich import streams
+from carrier_enrich.blocks import ahead, behind
 from carrier_enrich.errors import BadInput
 from carrier_enrich.files import read_table, write_table
 from carrier_enrich.frames import Demand, crosswalk, join_back
 from carrier_enrich.model import Answers, Lookup, LookupStatus
-from carrier_enrich.streams.ahead import ahead, behind
 from carrier_enrich.streams.register import Register
 
 CELLS = [

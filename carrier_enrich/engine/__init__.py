@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from carrier_enrich.advice import advice_on
+from carrier_enrich.ascending import without
 from carrier_enrich.engine import sharing
 from carrier_enrich.engine.courier import Courier, ReadBalance
 from carrier_enrich.engine.desk import Desk
@@ -81,9 +82,9 @@ class Engine:
         """What `run` would do with these numbers; nothing is sent or written."""
         knowledge = self.ledger.knowledge
         known = knowledge.recall(numbers, self._fresh()).numbers
-        unknown = np.setdiff1d(numbers, known, assume_unique=True)
+        unknown = without(numbers, known)
         paid = knowledge.in_open_purchases(unknown)
-        to_buy = np.setdiff1d(unknown, paid, assume_unique=True)
+        to_buy = without(unknown, paid)
         positions = np.searchsorted(numbers, to_buy)
         calls = route(to_buy, countries.of(positions), Rules.of(self.settings))
         return Look(len(known), len(paid), calls, self._expected_seconds(calls))

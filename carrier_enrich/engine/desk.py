@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from carrier_enrich.ascending import common, without
 from carrier_enrich.engine.courier import Courier, Job
 from carrier_enrich.engine.errands import Errand
 from carrier_enrich.engine.tally import Tally
@@ -97,16 +98,16 @@ class Desk:
         )
         self.drop(errand)
         if errand.adopted:
-            wanted = np.intersect1d(self.awaited, answers.numbers, assume_unique=True)
+            wanted = common(self.awaited, np.sort(answers.numbers))
             self.tally.collected += len(wanted)
-            self.awaited = np.setdiff1d(self.awaited, wanted, assume_unique=True)
+            self.awaited = without(self.awaited, wanted)
         else:
             self.tally.closed(closed)
             self.tally.bought += 0 if errand.optional else len(answers)
 
     def leave(self, errand: Errand) -> None:
         """Drop an errand whose purchase stays open: nobody waits for its numbers here."""
-        self.awaited = np.setdiff1d(self.awaited, errand.numbers, assume_unique=True)
+        self.awaited = without(self.awaited, errand.numbers)
         if not errand.adopted:
             self.tally.still_open += errand.purchase.highest_cost or 0
         self.drop(errand)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from carrier_enrich import wire
+from carrier_enrich.ascending import without
 from carrier_enrich.engine.desk import Desk
 from carrier_enrich.engine.errands import Errand, Step
 from carrier_enrich.errors import IntentionTooOld
@@ -70,9 +71,9 @@ def look_again(desk: Desk) -> None:
     )
     known = desk.ledger.knowledge.recall(desk.awaited, desk.fresh).numbers
     desk.tally.shared += len(known)
-    desk.awaited = np.setdiff1d(desk.awaited, known, assume_unique=True)
-    mine = np.setdiff1d(claimed, known, assume_unique=True)
-    desk.awaited = np.setdiff1d(desk.awaited, mine, assume_unique=True)
+    desk.awaited = without(desk.awaited, known)
+    mine = without(claimed, known)
+    desk.awaited = without(desk.awaited, mine)
     if desk.buying:
         desk.queue(mine)
 
@@ -83,16 +84,14 @@ def begin(desk: Desk) -> None:
     desk.recalled = knowledge.recall(desk.numbers, desk.fresh)
     known = desk.recalled.numbers
     desk.tally.known = len(known)
-    unknown = np.setdiff1d(desk.numbers, known, assume_unique=True)
+    unknown = without(desk.numbers, known)
     if not len(unknown):
         return
     claimed = knowledge.claim(unknown, desk.run_id, desk.ledger.purchases.account_id)
     # Between the recall and the claim another run may have recorded answers.
     meanwhile = knowledge.recall(unknown, desk.fresh).numbers
     desk.tally.shared += len(meanwhile)
-    mine = np.setdiff1d(claimed, meanwhile, assume_unique=True)
+    mine = without(claimed, meanwhile)
     if desk.wait_for_tasks:
-        desk.awaited = np.setdiff1d(
-            np.setdiff1d(unknown, mine, assume_unique=True), meanwhile, assume_unique=True
-        )
+        desk.awaited = without(without(unknown, mine), meanwhile)
     desk.queue(mine)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from carrier_enrich.ascending import without
 from carrier_enrich.engine.buying import Buying
 from carrier_enrich.engine.desk import Desk
 from carrier_enrich.engine.errands import Errand, Step
@@ -94,7 +95,7 @@ class Tasks:
         if missing and errand.downloads == 1:
             self.ask_link(errand)
             return
-        left_out = np.setdiff1d(errand.numbers, file.answers.numbers, assume_unique=True)
+        left_out = without(errand.numbers, file.answers.numbers)
         # Rows that the service counts and the file lacks are paid for, and nobody can tell
         # which of the numbers left out they are: none of them is bought again by itself.
         status = LookupStatus.CHARGE_UNKNOWN if missing else LookupStatus.UNDETERMINED

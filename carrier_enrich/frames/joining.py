@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from carrier_enrich.blocks import by_block
 from carrier_enrich.errors import BadInput
 from carrier_enrich.frames.kinds import NewColumn, frame_of
 from carrier_enrich.frames.names import DEFAULT_COLUMNS, Label, fields_of, new_names
@@ -106,13 +107,22 @@ class Join:
         """A frame with the new columns, by the position of each cell's number, a phone column
         after the other.
         """
-        cells = itertools.product((self.of_number[index] for index in indexes), self.texts)
+        cells = itertools.product(map(self._codes, indexes), self.texts)
         return frame_of(data).with_columns(
             [
                 NewColumn(name, texts, codes)
                 for name, (codes, texts) in zip(self.names, cells, strict=True)
             ]
         )
+
+    def _codes(self, index: Int64s) -> Int32s:
+        codes = np.empty(len(index), np.int32)
+
+        def fill(rows: slice) -> None:
+            codes[rows] = self.of_number[index[rows]]
+
+        by_block(fill, len(index))
+        return codes
 
     def cells(self, indexes: Sequence[Int64s]) -> Int64s:
         """How many of these cells each of the lookups stands beside."""
@@ -128,15 +138,21 @@ def _lookups_of_numbers(demand: Demand, answers: Answers) -> tuple[tuple[Lookup,
     Two more stand at the end, invalid and missing, where INVALID and MISSING find them.
     """
     not_checked, invalid, missing = range(len(answers.lookups), len(answers.lookups) + 3)
+    of_number = np.empty(len(demand.numbers) + 2, np.int32)
+    of_number[-2:] = invalid, missing
     if np.array_equal(answers.numbers, demand.numbers):
-        own = answers.codes
+        of_number[:-2] = answers.codes
     else:
         order = np.argsort(answers.numbers, kind="stable")
         # Zero is no number: it stands first so that every number finds one that is not larger.
         numbers = np.concatenate([[0], answers.numbers[order]])
         codes = np.concatenate([[not_checked], answers.codes[order]])
-        at = np.searchsorted(numbers, demand.numbers, side="right") - 1
-        own = np.where(numbers[at] == demand.numbers, codes[at], not_checked)
+
+        def fill(rows: slice) -> None:
+            asked = demand.numbers[rows]
+            at = np.searchsorted(numbers, asked, side="right") - 1
+            of_number[rows] = np.where(numbers[at] == asked, codes[at], not_checked)
+
+        by_block(fill, len(demand.numbers))
     ends = (LookupStatus.NOT_CHECKED, LookupStatus.INVALID, LookupStatus.MISSING)
-    lookups = (*answers.lookups, *map(Lookup, ends))
-    return lookups, np.concatenate([own, [invalid, missing]]).astype(np.int32)
+    return (*answers.lookups, *map(Lookup, ends)), of_number

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from narwhals.dependencies import is_pandas_dataframe
 
+from carrier_enrich.blocks import by_block
 from carrier_enrich.errors import BadInput
 from carrier_enrich.frames.names import Label
 from carrier_enrich.phones import text_of
@@ -30,9 +31,6 @@ Texts: TypeAlias = Any
 
 #: The major version of pandas from which a copy costs nothing until it is written to.
 _COPIES_ON_WRITE = 3
-
-#: Rows per chunk of a new column: no chunk of plain strings comes near their 2 GiB limit.
-_CHUNK_ROWS = 1 << 22
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,8 +73,7 @@ class NewColumn:
         """The column as a chunked array of the given Arrow text type."""
         # Texts without a null among them are taken sooner, and the last ones often are nulls.
         values = pa.array(self.values[: int(self.codes.max(initial=-1)) + 1], text)
-        starts = range(0, len(self.codes), _CHUNK_ROWS)
-        chunks = [values.take(pa.array(self.codes[at : at + _CHUNK_ROWS])) for at in starts]
+        chunks = by_block(lambda rows: values.take(pa.array(self.codes[rows])), len(self.codes))
         return pa.chunked_array(chunks, text)
 
 

@@ -93,7 +93,7 @@ class Crosswalk(Demand):
 def digest_of(rows: int, names: Sequence[str], numbers: Int64s) -> str:
     """Names a content by its rows, phone columns and distinct numbers, ascending."""
     digest = hashlib.sha256(repr((rows, *names)).encode())
-    digest.update(numbers.astype("<i8", copy=False).tobytes())
+    digest.update(np.ascontiguousarray(numbers, "<i8").data)
     return digest.hexdigest()
 
 

@@ -5,7 +5,9 @@ SQLite takes JSON and gives text, PostgreSQL takes and gives the binary form of 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Numbers per statement: large enough to be quick, small enough to keep memory bounded.
 SLICE = 50_000
+
+_PACKED_MAX = 2**63
 
 _HEADER = np.dtype([("dimensions", ">i4"), ("nulls", ">i4"), ("type", ">u4")])
 _SIDE = np.dtype([("length", ">i4"), ("first", ">i4")])
@@ -35,10 +39,36 @@ def as_json(numbers: Int64s) -> str:
     return str(numbers.tolist())
 
 
-def as_json_pairs(keys: Int64s, values: Int64s) -> str:
-    """A JSON object whose members are in the order of the keys, which are distinct."""
-    pairs = str(dict(zip(keys.tolist(), values.tolist(), strict=True)))
-    return '{"' + pairs[1:].replace(": ", '":').replace(", ", ',"') if len(keys) else "{}"
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Two integers in one: the key is ``first + packed // width``, the value ``low + packed %
+    width``. A database reads half as much of these.
+    """
+
+    packed: Int64s
+    first: int
+    low: int
+    width: int
+
+
+def pairs_of(keys: Int64s, values: Int64s) -> Iterator[Pairs]:
+    """All pairs in order of the keys, which ascend; `SLICE` at a time, or fewer where the keys
+    and the values of a slice lie too far apart for one integer.
+    """
+    starts = [*range(0, len(keys), SLICE), len(keys)]
+    todo = list(itertools.pairwise(starts))[::-1]
+    while todo:
+        start, end = todo.pop()
+        first, last = int(keys[start]), int(keys[end - 1])
+        low, high = int(values[start:end].min()), int(values[start:end].max())
+        width = high - low + 1
+        if (last - first + 1) * width <= _PACKED_MAX:
+            yield Pairs(
+                (keys[start:end] - first) * width + values[start:end] - low, first, low, width
+            )
+        else:
+            middle = (start + end) // 2
+            todo += [(middle, end), (start, middle)]
 
 
 def of_text(text: str | None) -> Int64s:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,9 +10,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import bindparam, event, inspect, text
+from sqlalchemy import event, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from carrier_enrich.blocks import ahead
 from carrier_enrich.errors import LedgerError
 from carrier_enrich.ledger import arrays
 from carrier_enrich.ledger.opening import READING, SCHEMA, engine_of, reason, secure
@@ -28,9 +30,6 @@ _MIGRATION_LOCK, _NAME_LOCK = 7_262_661, 7_262_662
 
 #: Times that the clocks of database and machine are compared; the quickest answer counts.
 _COMPARISONS = 3
-
-#: Values listed in one statement.
-_LISTED = 5_000
 
 
 class Database:
@@ -103,11 +102,10 @@ class Database:
 
     def run_listed(
         self, statement: str, values: Sequence[int] | Sequence[str]
-    ) -> Iterator[Sequence[Any]]:
-        """The rows of a query with ``IN :listed``, for however many values."""
-        query = text(statement).bindparams(bindparam("listed", expanding=True))
-        for start in range(0, len(values), _LISTED):
-            yield from self._connection.execute(query, {"listed": values[start : start + _LISTED]})
+    ) -> CursorResult[*tuple[Any, ...]]:
+        """The rows of a query with ``{is_listed}`` after a column, for however many values."""
+        given = json.dumps(values) if self.dialect == "sqlite" else values
+        return self.run(_filled(statement, DIALECTS[self.dialect]), listed=given)
 
     def lock(self, service_id: int) -> None:
         """Until the transaction ends, nobody else decides for any account of this service."""
@@ -175,7 +173,8 @@ class Database:
         changes = ", ".join(f"{name} = excluded.{name}" for name in values)
         sqlite = self.dialect == "sqlite"
         source = (
-            f"(SELECT CAST(key AS INTEGER) AS {key}, value AS {value} FROM json_each(:pairs))"
+            f"""(SELECT :first + value / :width AS {key}, :low + value % :width AS {value}
+                FROM json_each(:packed))"""
             if sqlite
             else f"unnest(%({key})s, %({value})s)"
         )
@@ -188,17 +187,13 @@ class Database:
             ON CONFLICT ({", ".join(keys)}) DO UPDATE SET {changes}"""
         if sqlite:
             statement = statement.replace(f" AS given ({key}, {value})", "")
-        for first, second in zip(
-            arrays.slices(np.asarray(columns[key])),
-            arrays.slices(np.asarray(columns[value])),
-            strict=True,
-        ):
-            given = (
-                {"pairs": arrays.as_json_pairs(first, second)}
-                if sqlite
-                else {key: first, value: second}
-            )
-            self._cursor().execute(statement, {**singles, **given})
+        arrayed = np.asarray(columns[key]), np.asarray(columns[value])
+        if sqlite:
+            for given in ahead(map(_given, arrays.pairs_of(*arrayed))):
+                self._cursor().execute(statement, {**singles, **given})
+            return
+        for first, second in zip(*map(arrays.slices, arrayed), strict=True):
+            self._cursor().execute(statement, {**singles, key: first, value: second})
 
     def clock_offset(self, clock: Callable[[], float]) -> float:
         """Seconds by which the database's clock is ahead of `clock`; SQLite's is the machine's.
@@ -277,6 +272,11 @@ class Database:
         if not inspect(self._connection).has_table("schema_steps"):
             return 0
         return int(self.run("SELECT COALESCE(MAX(step), 0) FROM schema_steps").scalar_one())
+
+
+def _given(pairs: arrays.Pairs) -> Mapping[str, int | str]:
+    packed = arrays.as_json(pairs.packed)
+    return {"first": pairs.first, "low": pairs.low, "width": pairs.width, "packed": packed}
 
 
 def _filled(statement: str, words: Mapping[str, str]) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from carrier_enrich.ascending import are_in, distinct
 from carrier_enrich.ledger import arrays
 from carrier_enrich.ledger.holds import Holds
 from carrier_enrich.ledger.leases import check_alive
@@ -17,6 +19,7 @@ from carrier_enrich.model import FIELDS, Answers, Int64s, Lookup, LookupStatus
 
 if TYPE_CHECKING:
     from carrier_enrich.ledger.database import Database
+    from carrier_enrich.model import Int32s
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,8 @@ class Freshness:
     answers: float
     undetermined: float
 
+
+_CONTENT = attrgetter("status", *FIELDS)
 
 #: Up to so many known numbers between the ends of a slice for each that was asked for.
 _DENSE = 2
@@ -56,55 +61,56 @@ class Knowledge:
             "short": fresh.undetermined,
             "long": fresh.answers,
         }
-        columns = ("lookups.number", "lookups.outcome_id")
+        # Filled slice by slice, so that millions are never there twice.
+        found, codes, count = np.empty_like(numbers), np.empty(len(numbers), np.int32), 0
+        code_of: dict[int, int] = {}
         with self.db.snapshot():
-            parts = self._dense(columns, numbers, values)
-            rest = numbers[sum(asked for asked, _, _ in parts) :]
-            sparse = self.db.select(
+            for known, ids in self._known(numbers, values):
+                order = np.argsort(known)
+                own = slice(count, count := count + len(known))
+                found[own] = known[order]
+                codes[own] = _coded(ids[order], code_of)
+            lookups = self._lookups(list(code_of))
+        is_all = count == len(numbers)
+        return Answers(numbers if is_all else found[:count], codes[:count], lookups)
+
+    def _known(
+        self, numbers: Int64s, values: Mapping[str, object]
+    ) -> Iterator[tuple[Int64s, Int64s]]:
+        """What is known of each slice, in no certain order: numbers, and their outcomes.
+
+        As long as most of what lies between the ends of a slice was asked for, all of it is read,
+        which is quicker than a search for each number.
+        """
+        columns = ("lookups.number", "lookups.outcome_id")
+        is_dense = True
+        for asked in arrays.slices(numbers):
+            if is_dense:
+                most = _DENSE * len(asked)
+                between, ids = self.db.gather(
+                    columns,
+                    f"""FROM lookups WHERE lookups.service_id = :service
+                        AND lookups.number BETWEEN :low AND :high AND {_IS_FRESH} LIMIT :most""",
+                    low=int(asked[0]),
+                    high=int(asked[-1]),
+                    most=most,
+                    **values,
+                )
+                is_dense = len(between) < most
+                if is_dense:
+                    is_asked = are_in(between, asked)
+                    yield between[is_asked], ids[is_asked]
+                    continue
+            known, ids = self.db.select(
                 columns,
                 # CROSS JOIN lets SQLite look up each number in turn, in their order.
                 f"""CROSS JOIN {{lookups_of_asked}}
                     WHERE lookups.service_id = :service AND lookups.number = asked.number
                       AND {_IS_FRESH}""",
-                rest,
+                asked,
                 **values,
             )
-            found = np.concatenate([*(part[1] for part in parts), sparse[0]])
-            ids = np.concatenate([*(part[2] for part in parts), sparse[1]])
-            distinct = _distinct(ids)
-            lookups = self._lookups(distinct)
-        if np.any(found[1:] < found[:-1]):
-            order = np.argsort(found)
-            found, ids = found[order], ids[order]
-        codes = np.searchsorted(distinct, ids).astype(np.int32)
-        return Answers(found, codes, lookups)
-
-    def _dense(
-        self, columns: tuple[str, ...], numbers: Int64s, values: Mapping[str, object]
-    ) -> list[tuple[int, Int64s, Int64s]]:
-        """What is known of the first slices, as long as most of what lies between their ends was
-        asked for: then reading all of it is quicker than a search for each number.
-
-        Each slice gives how many were asked for, those known, and the outcomes of these.
-        """
-        parts: list[tuple[int, Int64s, Int64s]] = []
-        for asked in arrays.slices(numbers):
-            most = _DENSE * len(asked)
-            between, ids = self.db.gather(
-                columns,
-                f"""FROM lookups WHERE lookups.service_id = :service
-                    AND lookups.number BETWEEN :low AND :high AND {_IS_FRESH} LIMIT :most""",
-                low=int(asked[0]),
-                high=int(asked[-1]),
-                most=most,
-                **values,
-            )
-            if len(between) == most:
-                break
-            at = np.minimum(np.searchsorted(asked, between), len(asked) - 1)
-            is_asked = asked[at] == between
-            parts.append((len(asked), between[is_asked], ids[is_asked]))
-        return parts
+            yield known, ids
 
     def write(self, answers: Answers, *, purchase_id: int, now: float) -> None:
         """Record answers; inside a transaction of the caller's."""
@@ -149,21 +155,20 @@ class Knowledge:
             self.db.lock(self.service_id)
             self.db.run("DELETE FROM holds WHERE run_id = :run", run=run_id)
 
-    def _lookups(self, ids: Int64s) -> tuple[Lookup, ...]:
+    def _lookups(self, ids: list[int]) -> tuple[Lookup, ...]:
         """The outcomes of these ids, in their order."""
         rows = self.db.run_listed(
-            f"SELECT id, status, {', '.join(FIELDS)} FROM outcomes WHERE id IN :listed",
-            ids.tolist(),
+            f"SELECT id, status, {', '.join(FIELDS)} FROM outcomes WHERE id {{is_listed}}", ids
         )
         found = {
             row[0]: Lookup(LookupStatus(row[1]), *(text or None for text in row[2:]))
             for row in rows
         }
-        return tuple(found[i] for i in ids.tolist())
+        return tuple(found[i] for i in ids)
 
     def _outcome_ids(self, lookups: Sequence[Lookup]) -> Int64s:
         """The ids of these outcomes, which are entered where they are new."""
-        contents = [tuple(map(storable, astuple(lookup))) for lookup in lookups]
+        contents = [tuple(map(storable, _CONTENT(lookup))) for lookup in lookups]
         digests = [_digest(content) for content in contents]
         known = self._known_ids(digests)
         new = {d: c for d, c in zip(digests, contents, strict=True) if d not in known}
@@ -181,7 +186,7 @@ class Knowledge:
 
     def _known_ids(self, digests: Sequence[str]) -> dict[str, int]:
         rows = self.db.run_listed(
-            "SELECT digest, id FROM outcomes WHERE digest IN :listed", digests
+            "SELECT digest, id FROM outcomes WHERE digest {is_listed}", digests
         )
         return {row[0]: row[1] for row in rows}
 
@@ -195,7 +200,8 @@ def _digest(content: tuple[str, ...]) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
 
 
-def _distinct(ids: Int64s) -> Int64s:
-    """The distinct values, ascending: np.unique is many times slower on millions."""
-    ordered = np.sort(ids)
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+def _coded(ids: Int64s, code_of: dict[int, int]) -> Int32s:
+    """The code of each id; those that are new get the next ones."""
+    several = distinct(ids)
+    codes = [code_of.setdefault(one, len(code_of)) for one in several.tolist()]
+    return np.array(codes, np.int32)[np.searchsorted(several, ids)]

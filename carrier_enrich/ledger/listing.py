@@ -83,7 +83,7 @@ def _page(ledger: Ledger, after: int, size: int) -> Page | None:
         numbers, ids, bought_by, answered_at = zip(*rows, strict=True)
         distinct, codes = np.unique(np.array(ids, np.int64), return_inverse=True)
         outcomes = ledger.db.run_listed(
-            f"SELECT id, status, {', '.join(FIELDS)} FROM outcomes WHERE id IN :listed",
+            f"SELECT id, status, {', '.join(FIELDS)} FROM outcomes WHERE id {{is_listed}}",
             distinct.tolist(),
         )
         lookups = {

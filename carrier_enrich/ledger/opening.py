@@ -128,6 +128,8 @@ def _sqlite_connected(connection: sqlite3.Connection, _record: object) -> None:
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA cache_size = -65536")
     connection.execute("PRAGMA journal_size_limit = 67108864")
+    # As many pages: the answers of a bulk task are not copied twice at once.
+    connection.execute("PRAGMA wal_autocheckpoint = 16384")
 
 
 def _sqlite_begins(connection: Connection) -> None:

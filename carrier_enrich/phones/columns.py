@@ -6,14 +6,13 @@ is, and whatever is not certain, is left open for it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from carrier_enrich.blocks import by_block
 from carrier_enrich.phones.digits import (
     Bools,
     Texts,
@@ -49,7 +48,6 @@ _OK, _AMBIGUOUS, _NO_COUNTRY, _TOO_LONG = map(
     REASONS.index, (Reason.OK, Reason.AMBIGUOUS, Reason.NO_COUNTRY, Reason.TOO_LONG)
 )
 
-_BLOCK_ROWS = 1 << 19
 # Fewer digits are rare; more than a prefix and the longest number are no number.
 _DIGITS_MIN, _DIGITS_MAX = 7, 18
 # Among more digits, a spaced dash may part two numbers.
@@ -97,17 +95,15 @@ def settle_e164(numbers: Int64s) -> Settled:
 
 
 def _in_blocks(work: Callable[..., Settled], *columns: Any) -> Settled:
-    starts = range(0, max(len(columns[0]), 1), _BLOCK_ROWS)
-    blocks = [[column[start : start + _BLOCK_ROWS] for start in starts] for column in columns]
-    if len(starts) == 1:
-        return work(*columns)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        parts = list(pool.map(work, *blocks))
+    def settled(block: slice) -> tuple[int, Settled]:
+        return block.start, work(*(column[block] for column in columns))
+
+    parts = by_block(settled, len(columns[0]))
     return Settled(
-        np.concatenate([part.rows + start for start, part in zip(starts, parts, strict=True)]),
-        np.concatenate([part.numbers for part in parts]),
-        np.concatenate([part.reasons for part in parts]),
-        np.concatenate([part.regions for part in parts]),
+        np.concatenate([part.rows + start for start, part in parts]),
+        np.concatenate([part.numbers for _, part in parts]),
+        np.concatenate([part.reasons for _, part in parts]),
+        np.concatenate([part.regions for _, part in parts]),
     )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from carrier_enrich.ascending import are_in
 from carrier_enrich.errors import BadResultFile
 from carrier_enrich.model import FIELDS, Answers, Lookup, Product, masked
 from carrier_enrich.results.archive import is_open_ended, members_of
@@ -25,8 +26,6 @@ from carrier_enrich.wire import lookup_of
 from carrier_enrich.wire.envelope import storable
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from carrier_enrich.model import Int32s, Int64s
 
 _BYTES_PER_NUMBER = 1_024
@@ -115,7 +114,7 @@ def _result(
     if np.any(numbers[1:] < numbers[:-1]):
         order = np.argsort(numbers)
         numbers, codes = numbers[order], codes[order]
-    ours = _is_in(numbers, asked)
+    ours = are_in(numbers, asked)
     numbers, codes = numbers[ours], codes[ours]
     repeats = numbers[1:] == numbers[:-1]
     differing = numbers[1:][repeats & (codes[1:] != codes[:-1])]
@@ -133,27 +132,23 @@ def _result(
     )
 
 
-def _is_in(values: Int64s, asked: Int64s) -> NDArray[np.bool_]:
-    """Which of the ascending values are among the ascending asked ones."""
-    if not len(asked):
-        return np.zeros(len(values), np.bool_)
-    places = np.minimum(np.searchsorted(asked, values), len(asked) - 1)
-    found: NDArray[np.bool_] = asked[places] == values
-    return found
-
-
 def _numbers(identifiers: Any) -> Int64s:
     """The integers of a text column, with or without a plus; 0 where there is no number."""
     digits = pc.utf8_ltrim(pc.utf8_trim_whitespace(identifiers), "+")
     # A leading zero would vanish in the integer, and stand for another number.
     if not pc.any(pc.starts_with(digits, "0")).as_py():
         try:
-            return np.asarray(pc.cast(digits, pa.int64()), np.int64)
+            return _integers(digits)
         except pa.ArrowInvalid:
             pass  # not digits alone, so the slower way
     digits = pc.replace_substring_regex(digits, r"\.0+$|[\s()-]", "")
     is_number = pc.match_substring_regex(digits, "^[1-9][0-9]{0,14}$")
-    return np.asarray(pc.cast(pc.if_else(is_number, digits, "0"), pa.int64()), np.int64)
+    return _integers(pc.if_else(is_number, digits, "0"))
+
+
+def _integers(digits: Any) -> Int64s:
+    numbers: Int64s = pc.cast(digits, pa.int64()).to_numpy()
+    return numbers
 
 
 def _codes(table: pa.Table, lookups: dict[Lookup, int]) -> Int32s:
@@ -161,7 +156,7 @@ def _codes(table: pa.Table, lookups: dict[Lookup, int]) -> Int32s:
     names = [name for name in (*FIELDS, *FLAGS) if name in table.column_names]
     columns: list[Any] = [table.column(name).combine_chunks() for name in names]
     values = [[storable(text) for text in column.dictionary.to_pylist()] for column in columns]
-    keys, of_row = _distinct([np.asarray(column.indices, np.int64) for column in columns])
+    keys, of_row = _distinct([column.indices.to_numpy() for column in columns])
     codes = np.empty(len(keys), np.int32)
     for place, key in enumerate(keys):
         texts = dict(zip(names, map(getitem, values, key), strict=True))
@@ -170,7 +165,7 @@ def _codes(table: pa.Table, lookups: dict[Lookup, int]) -> Int32s:
     return codes[of_row]
 
 
-def _distinct(columns: Sequence[Int64s]) -> tuple[list[tuple[int, ...]], Int64s]:
+def _distinct(columns: Sequence[Int32s]) -> tuple[list[tuple[int, ...]], Int32s]:
     """The distinct rows of columns of codes, and for each row which of them it is."""
     sizes = [1 + int(codes.max(initial=0)) for codes in columns]
     if math.prod(sizes) > _PACKED_MAX:
@@ -180,11 +175,12 @@ def _distinct(columns: Sequence[Int64s]) -> tuple[list[tuple[int, ...]], Int64s]
         return [(*lefts[one], *rights[other]) for one, other in pairs], of_row
     packed = np.zeros(len(columns[0]), np.int64)
     for codes, size in zip(columns, sizes, strict=True):
-        packed = packed * size + codes
+        packed *= size
+        packed += codes
     encoded: Any = pa.array(packed).dictionary_encode()
-    unpacked = np.unravel_index(np.asarray(encoded.dictionary, np.int64), sizes)
+    unpacked = np.unravel_index(encoded.dictionary.to_numpy(), sizes)
     keys = list(zip(*(codes.tolist() for codes in unpacked), strict=True))
-    return keys, np.asarray(encoded.indices, np.int64)
+    return keys, encoded.indices.to_numpy()
 
 
 def _flag(name: str, text: str | None) -> bool | None:

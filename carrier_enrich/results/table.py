@@ -8,10 +8,10 @@ left out.
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from io import IOBase
 from typing import Any
 
 import pyarrow as pa
@@ -64,45 +64,72 @@ def table_of(member: Member) -> pa.Table | None:
     layout = _layout(head.decode(encoding, "replace").removeprefix("\ufeff"))
     if layout is None:
         return None
-    names = list(layout.columns)
-    with member.open() as raw:
-        try:
-            batches = [_encoded(batch, names) for batch in _reader(raw, layout, encoding)]
-        except (pa.ArrowInvalid, UnicodeError) as error:
-            raise BadResultFile(f"it is no whole table: {_reason(error)}") from None
-    schema = pa.schema([(name, _TEXT if name == IDENTIFIER else _REPEATED) for name in names])
-    table = pa.Table.from_batches(batches, schema).unify_dictionaries()
+    try:
+        table = _read(member, layout, encoding)
+    except (pa.ArrowInvalid, UnicodeError) as error:
+        raise BadResultFile(f"it is no whole table: {_reason(error)}") from None
     # Arrow can't skip the only line of a file, so a header is read as a row and dropped here.
     return table.slice(1) if layout.has_header else table
 
 
-def _reader(raw: IOBase, layout: _Layout, encoding: str) -> Any:
+def _read(member: Member, layout: _Layout, encoding: str) -> Any:
+    """The known columns, read as if no line end was part of a value, and again where it may be."""
+    with member.open() as raw:
+        watched = _Watched(raw)
+        try:
+            table = _parsed(watched, layout, encoding, line_ends_in_values=False)
+        except pa.ArrowInvalid:
+            if not watched.quotes:
+                raise
+    if watched.quotes:
+        with member.open() as raw:
+            table = _parsed(raw, layout, encoding, line_ends_in_values=True)
+    return table
+
+
+class _Watched(io.RawIOBase):
+    """A binary reader that sees whether there are quotes: no value has a line end without them."""
+
+    def __init__(self, inner: io.RawIOBase) -> None:
+        super().__init__()
+        self._inner = inner
+        self.quotes = False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes | None:
+        chunk = self._inner.read(size)
+        self.quotes = self.quotes or b'"' in (chunk or b"")
+        return chunk
+
+
+def _parsed(raw: io.IOBase, layout: _Layout, encoding: str, *, line_ends_in_values: bool) -> Any:
     # Columns are named by their place, since a header may name several alike.
-    places = [str(place) for place in layout.columns.values()]
+    types = {str(place): _type_of(name) for name, place in layout.columns.items()}
     file: Any = pa.PythonFile(raw, "r")
-    return pacsv.open_csv(
+    table = pacsv.read_csv(
         file,
         read_options=pacsv.ReadOptions(
             column_names=[str(place) for place in range(layout.width)],
             block_size=_BLOCK_BYTES,
             encoding=encoding,
         ),
-        parse_options=pacsv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True),
+        parse_options=pacsv.ParseOptions(
+            delimiter=layout.delimiter, newlines_in_values=line_ends_in_values
+        ),
         convert_options=pacsv.ConvertOptions(
-            column_types=dict.fromkeys(places, _TEXT),
-            include_columns=places,
+            column_types=types,
+            include_columns=list(types),
             # "NA" is Namibia, "null" may be a carrier: no text is taken for a null.
             strings_can_be_null=False,
         ),
     )
+    return table.rename_columns(list(layout.columns)).unify_dictionaries()
 
 
-def _encoded(batch: Any, names: list[str]) -> Any:
-    columns = [
-        column if name == IDENTIFIER else column.dictionary_encode()
-        for name, column in zip(names, batch.columns, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(columns, names=names)
+def _type_of(name: str) -> Any:
+    return _TEXT if name == IDENTIFIER else _REPEATED
 
 
 def _reason(error: Exception) -> str:

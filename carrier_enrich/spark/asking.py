@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from carrier_enrich.ascending import without
 from carrier_enrich.engine import UNDETERMINED_SECONDS, Outcome
 from carrier_enrich.enricher import Enricher, Watch
 from carrier_enrich.frames import Demand
@@ -63,7 +64,7 @@ class Asking:
             known = self._recall(numbers).numbers
             count += len(known)
             some = known[:1] if len(known) else some
-            unknown.append(np.setdiff1d(numbers, known, assume_unique=True))
+            unknown.append(without(numbers, known))
         asked = np.sort(np.concatenate(unknown))
         if not len(asked):
             # Asked about one that is known, the engine still collects what is paid for.

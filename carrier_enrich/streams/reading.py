@@ -14,12 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from carrier_enrich import files, frames
+from carrier_enrich.ascending import are_in, distinct
+from carrier_enrich.blocks import ahead
 from carrier_enrich.errors import BadInput
 from carrier_enrich.frames import INVALID, MISSING, Demand
 from carrier_enrich.phones import e164_of, normalise_e164
 from carrier_enrich.phones.plans import region_names
 from carrier_enrich.spreadsheets import check_is_csv
-from carrier_enrich.streams.ahead import ahead
 from carrier_enrich.streams.register import Register
 
 if TYPE_CHECKING:
@@ -160,9 +161,10 @@ class _Found:
         """
         other = self._not_plain(plain)
         if len(other):
+            stands = ~are_in(plain, other)
             is_plain = is_plain.copy()
-            is_plain[is_plain] = ~np.isin(plain, other)
-            plain = plain[~np.isin(plain, other)]
+            is_plain[is_plain] = stands
+            plain = plain[stands]
         keys = np.empty(len(table), np.int64)
         keys[is_plain] = plain
         rest = ~is_plain
@@ -172,9 +174,8 @@ class _Found:
 
     def _not_plain(self, numbers: Int64s) -> Int64s:
         """Those of these numbers that are no numbers as they stand; the others are taken up."""
-        ordered = np.sort(numbers)
-        distinct = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
-        new: Int64s = distinct[~self._register.knows(distinct)]
+        numbers = distinct(numbers)
+        new: Int64s = numbers[~self._register.knows(numbers)]
         read = normalise_e164(new)
         stands, others = np.flatnonzero(read.numbers == new), np.flatnonzero(read.numbers != new)
         self._register.add(new[stands], read.regions[stands])

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from carrier_enrich.ascending import are_in
+
 if TYPE_CHECKING:
     from carrier_enrich.model import Int16s, Int64s
 
@@ -33,9 +35,7 @@ class Register:
         """Which of these numbers, ascending, were met."""
         met = np.zeros(len(numbers), np.bool_)
         for run, _ in self._runs:
-            if len(run):
-                at = np.minimum(np.searchsorted(run, numbers), len(run) - 1)
-                met |= run[at] == numbers
+            met |= are_in(numbers, run)
         return met
 
     def all(self) -> tuple[Int64s, Int16s]:
@@ -48,7 +48,5 @@ class Register:
 
 
 def _merged(one: tuple[Int64s, Int16s], other: tuple[Int64s, Int16s]) -> tuple[Int64s, Int16s]:
-    numbers = np.concatenate([one[0], other[0]])
-    # A stable sort finds the two runs and only merges them.
-    order = np.argsort(numbers, kind="stable")
-    return numbers[order], np.concatenate([one[1], other[1]])[order]
+    at = np.searchsorted(one[0], other[0])
+    return np.insert(one[0], at, other[0]), np.insert(one[1], at, other[1])

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from carrier_enrich import files, frames
+from carrier_enrich.blocks import ahead, behind
 from carrier_enrich.frames import Join
 from carrier_enrich.spreadsheets import spreadsheet_safe
-from carrier_enrich.streams.ahead import ahead, behind
 from carrier_enrich.streams.reading import Reading, changed
 
 if TYPE_CHECKING:

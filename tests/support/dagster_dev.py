@@ -29,6 +29,7 @@ mutation ($params: ExecutionParams!) {
     ... on InvalidSubsetError { message }
   }
 }"""
+_RUNS = "{ runsOrError { ... on Runs { results { runId } } } }"
 _RUN = "query ($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
 _BACKFILL = """
 mutation ($params: LaunchBackfillParams!) {
@@ -88,6 +89,20 @@ class DevServer:
         started = self.query(_LAUNCH, params=params)["launchRun"]
         assert started["__typename"] == "LaunchRunSuccess", started
         return str(started["run"]["runId"])
+
+    def runs(self) -> set[str]:
+        """The ids of all runs there are."""
+        found = self.query(_RUNS)["runsOrError"]["results"]
+        return {str(run["runId"]) for run in found}
+
+    def newer(self, runs: set[str], seconds: float = 300.0) -> str:
+        """The id of a run that is none of these, once there is one."""
+
+        def found() -> str:
+            return "yes" if self.runs() - runs else ""
+
+        _until(found, ("yes",), seconds, "the launch of a run")
+        return min(self.runs() - runs)
 
     def ended(self, run_id: str, seconds: float = 300.0) -> str:
         """How a run has ended."""
