@@ -29,7 +29,8 @@ _MOMENTS = frozenset({"created_at", "closed_at"})
 def export_answers(ledger: Ledger, target: Path) -> int:
     """Write every known answer of the ledger's service; the rows written.
 
-    Columns: number (E.164), status, the lookup's fields, answered_at, purchase_id.
+    Columns: number (E.164), status, the lookup's fields, answered_at, purchase_id, and numbering,
+    the version of the numbering plans by which the number was read.
 
     Raises:
         BadInput: the target can't be written.
@@ -76,6 +77,7 @@ def _answers(page: listing.Page) -> Any:
             **{name: values.take(codes).dictionary_encode() for name, values in texts.items()},
             "answered_at": _moments(page.answered_at),
             "purchase_id": pa.array(page.purchases),
+            "numbering": pa.array(page.numbering, pa.string()).dictionary_encode(),
         },
         schema=_answers_schema(),
     )
@@ -89,6 +91,7 @@ def _answers_schema() -> Any:
             *((name, text) for name in ("status", *FIELDS)),
             ("answered_at", _TIME),
             ("purchase_id", pa.int64()),
+            ("numbering", text),
         ]
     )
 

@@ -33,6 +33,7 @@ PURCHASE_FIELDS = (
     "created_at",
     "closed_at",
     "note",
+    "numbering",
 )
 
 
@@ -40,7 +41,8 @@ PURCHASE_FIELDS = (
 class Page:
     """Some of the known numbers, ascending: ``lookups[codes[i]]`` belongs to ``numbers[i]``.
 
-    `answered_at` is seconds since the epoch, `purchases` the purchase that brought the answer.
+    `answered_at` is seconds since the epoch, `purchases` the purchase that brought the answer,
+    `numbering` the plans by which its numbers were read, None where nobody wrote that down yet.
     """
 
     numbers: Int64s
@@ -48,6 +50,7 @@ class Page:
     lookups: tuple[Lookup, ...]
     purchases: Int64s
     answered_at: NDArray[np.float64]
+    numbering: tuple[str | None, ...]
 
 
 def answers(ledger: Ledger, *, size: int = PAGE) -> Iterator[Page]:
@@ -72,7 +75,8 @@ def purchases(ledger: Ledger) -> list[Sequence[object]]:
 def _page(ledger: Ledger, after: int, size: int) -> Page | None:
     with ledger.db.snapshot():
         rows = ledger.db.run(
-            """SELECT number, outcome_id, purchase_id, answered_at FROM lookups
+            """SELECT number, outcome_id, purchase_id, answered_at, numbering FROM lookups
+               LEFT JOIN purchases ON purchases.id = lookups.purchase_id
                WHERE service_id = :service AND number > :after ORDER BY number LIMIT :size""",
             service=ledger.knowledge.service_id,
             after=after,
@@ -80,7 +84,7 @@ def _page(ledger: Ledger, after: int, size: int) -> Page | None:
         ).all()
         if not rows:
             return None
-        numbers, ids, bought_by, answered_at = zip(*rows, strict=True)
+        numbers, ids, bought_by, answered_at, numbering = zip(*rows, strict=True)
         distinct, codes = np.unique(np.array(ids, np.int64), return_inverse=True)
         outcomes = ledger.db.run_listed(
             f"SELECT id, status, {', '.join(FIELDS)} FROM outcomes WHERE id {{is_listed}}",
@@ -96,4 +100,5 @@ def _page(ledger: Ledger, after: int, size: int) -> Page | None:
         tuple(lookups[outcome] for outcome in distinct.tolist()),
         np.array(bought_by, np.int64),
         np.array(answered_at, np.float64),
+        numbering,
     )

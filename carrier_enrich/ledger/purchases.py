@@ -24,6 +24,7 @@ from carrier_enrich.ledger.purchase import (
 )
 from carrier_enrich.ledger.states import OPEN, State
 from carrier_enrich.model import Answers, BulkTask, Call, CallKind, Lookup, LookupStatus
+from carrier_enrich.phones import NUMBERING
 
 if TYPE_CHECKING:
     from carrier_enrich.ledger.database import Database
@@ -79,9 +80,11 @@ class Purchases:
             generation = 1 + self._count_ended(digest)
             row = self.db.run(
                 f"""INSERT INTO purchases (account_id, run_id, budget, kind, product, country,
-                        count, digest, generation, idempotency_key, highest_cost, state, created_at)
+                        count, digest, generation, idempotency_key, highest_cost, state,
+                        created_at, numbering)
                     VALUES (:account, :run, :budget, :kind, :product, :country,
-                        :count, :digest, :generation, :key, :highest_cost, :state, :now)
+                        :count, :digest, :generation, :key, :highest_cost, :state,
+                        :now, :numbering)
                     RETURNING {COLUMNS}""",
                 account=self.account_id,
                 run=run_id,
@@ -96,6 +99,7 @@ class Purchases:
                 highest_cost=call.highest_cost,
                 state=State.INTENDED,
                 now=now,
+                numbering=NUMBERING,
             ).one()
             purchase = purchase_of(row)
             self.db.run(

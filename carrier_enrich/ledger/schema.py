@@ -140,4 +140,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
         )""",
         "CREATE INDEX balances_read ON balances (account_id, read_at)",
     ),
+    (
+        # By which numbering plans the call's numbers were told apart from what is none.
+        "ALTER TABLE purchases ADD COLUMN numbering TEXT",
+    ),
 )

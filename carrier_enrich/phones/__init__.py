@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from carrier_enrich.model import Int64s
 
 __all__ = [
+    "NUMBERING",
     "Normalised",
     "Reason",
     "country_code",
@@ -38,6 +39,9 @@ __all__ = [
     "normalise_e164",
     "text_of",
 ]
+
+#: The numbering plans by which numbers are read.
+NUMBERING = f"phonenumbers {phonenumbers.__version__}"
 
 # Fewer values are read one by one sooner than Arrow is loaded.
 _MANY = 500

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import phonenumbers
 import pyarrow.parquet
 import pytest
 from support.commands import SECONDS, started
@@ -195,6 +196,7 @@ def test_ledger_export(ce: Any, small: str, tmp_path: Path) -> None:
     answers = pyarrow.parquet.read_table(tmp_path / "answers.parquet")
     assert answers["number"].to_pylist() == ["+14155550101", "+14155550102"]
     assert set(answers["status"].to_pylist()) == {"found"}
+    assert set(answers["numbering"].to_pylist()) == {f"phonenumbers {phonenumbers.__version__}"}
     assert answers.schema.equals(pyarrow.parquet.read_schema(tmp_path / "empty.parquet"))
     assert ce("ledger", "export", "bought.parquet", "--purchases").code == 0
     bought = pyarrow.parquet.read_table(tmp_path / "bought.parquet")
