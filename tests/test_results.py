@@ -138,6 +138,15 @@ def test_quoted_fields(read):
     assert result.answers.lookups[0].carrier == 'AT&T, "Wireless"\nInc.'
 
 
+def test_a_quoted_line_break_far_down_a_long_file(read):
+    """However late the first quote comes: its line break belongs to the text."""
+    asked = [*range(14155500000, 14155500000 + 400_000), 14155999999]
+    plain = "".join(f"{number},Verizon\n" for number in asked[:-1])
+    result = read(f'identifier,carrier\n{plain}{asked[-1]},"A\nB"\n', asked)
+    assert len(result.answers) == len(asked)
+    assert known(result)[14155999999].carrier == "A\nB"
+
+
 @pytest.mark.parametrize("text", ["NA", "null", "NULL", "N/A", "nan", "None", "-", "0", "007"])
 def test_text_stays_text(read, text):
     """No text is taken for a null or a number: NA is Namibia, and a carrier may be called None."""
