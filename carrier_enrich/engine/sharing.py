@@ -47,8 +47,8 @@ def _take_over(desk: Desk, purchase: Purchase, now: float) -> None:
     if purchase.state is State.INTENDED and age > desk.settings.key_trust_seconds:
         desk.stop_buying(
             IntentionTooOld(
-                f"a bulk task of {purchase.count:,} numbers was sent {age / 3600:.0f} hours ago and "
-                "never confirmed; its idempotency key may have expired, so sending it again "
+                f"a bulk task of {purchase.count:,} numbers was sent {age / 3600:.0f} hours ago "
+                "and never confirmed; its idempotency key may have expired, so sending it again "
                 "could pay twice. Nothing new was bought. To treat it as lost: "
                 f"carrier-enrich settle --give-up {purchase.id}"
             )
