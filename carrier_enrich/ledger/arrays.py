@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Numbers per statement: large enough to be quick, small enough to keep memory bounded.
 SLICE = 50_000
 
-_PACKED_MAX = 2**63
+_PACKED_BITS = 63
 
 _HEADER = np.dtype([("dimensions", ">i4"), ("nulls", ">i4"), ("type", ">u4")])
 _SIDE = np.dtype([("length", ">i4"), ("first", ">i4")])
@@ -41,14 +41,19 @@ def as_json(numbers: Int64s) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Two integers in one: the key is ``first + packed // width``, the value ``low + packed %
-    width``. A database reads half as much of these.
+    """Two integers in one: the key is ``first + (packed >> bits)``, the value ``low + (packed &
+    mask)``. A database reads half as much of these.
     """
 
     packed: Int64s
     first: int
     low: int
-    width: int
+    bits: int
+
+    @property
+    def mask(self) -> int:
+        """Ones where the value stands."""
+        return (1 << self.bits) - 1
 
 
 def pairs_of(keys: Int64s, values: Int64s) -> Iterator[Pairs]:
@@ -61,11 +66,10 @@ def pairs_of(keys: Int64s, values: Int64s) -> Iterator[Pairs]:
         start, end = todo.pop()
         first, last = int(keys[start]), int(keys[end - 1])
         low, high = int(values[start:end].min()), int(values[start:end].max())
-        width = high - low + 1
-        if (last - first + 1) * width <= _PACKED_MAX:
-            yield Pairs(
-                (keys[start:end] - first) * width + values[start:end] - low, first, low, width
-            )
+        bits = (high - low).bit_length()
+        if (last - first).bit_length() + bits <= _PACKED_BITS:
+            packed = (keys[start:end] - first << bits) + (values[start:end] - low)
+            yield Pairs(packed, first, low, bits)
         else:
             middle = (start + end) // 2
             todo += [(middle, end), (start, middle)]

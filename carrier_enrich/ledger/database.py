@@ -173,7 +173,7 @@ class Database:
         changes = ", ".join(f"{name} = excluded.{name}" for name in values)
         sqlite = self.dialect == "sqlite"
         source = (
-            f"""(SELECT :first + value / :width AS {key}, :low + value % :width AS {value}
+            f"""(SELECT :first + (value >> :bits) AS {key}, :low + (value & :mask) AS {value}
                 FROM json_each(:packed))"""
             if sqlite
             else f"unnest(%({key})s, %({value})s)"
@@ -276,7 +276,8 @@ class Database:
 
 def _given(pairs: arrays.Pairs) -> Mapping[str, int | str]:
     packed = arrays.as_json(pairs.packed)
-    return {"first": pairs.first, "low": pairs.low, "width": pairs.width, "packed": packed}
+    values = {"first": pairs.first, "low": pairs.low, "bits": pairs.bits, "mask": pairs.mask}
+    return {**values, "packed": packed}
 
 
 def _filled(statement: str, words: Mapping[str, str]) -> str:

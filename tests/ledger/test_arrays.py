@@ -21,7 +21,7 @@ def test_packed_pairs_hold_every_number_with_its_own_value(pairs):
     for part in pairs_of(keys, values):
         assert part.packed.min() >= 0
         found += [
-            (part.first + one // part.width, part.low + one % part.width)
+            (part.first + (one >> part.bits), part.low + (one & part.mask))
             for one in part.packed.tolist()
         ]
     assert found == sorted(pairs.items())
