@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ SLICE = 50_000
 
 _PACKED_BITS = 63
 
+# Fewer numbers are written sooner than Arrow is loaded.
+_MANY = 500
+
 _HEADER = np.dtype([("dimensions", ">i4"), ("nulls", ">i4"), ("type", ">u4")])
 _SIDE = np.dtype([("length", ">i4"), ("first", ">i4")])
 _ITEM = np.dtype([("size", ">i4"), ("value", ">i8")])
@@ -36,7 +39,14 @@ def slices(numbers: Int64s) -> Iterator[Int64s]:
 
 def as_json(numbers: Int64s) -> str:
     """A JSON array."""
-    return str(numbers.tolist())
+    if len(numbers) < _MANY:
+        return str(numbers.tolist())
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    # Lets other threads run meanwhile, as the way over Python's integers does not.
+    texts: Any = pa.array(numbers).cast(pa.string())
+    return f"[{pc.binary_join(pa.ListArray.from_arrays([0, len(texts)], texts), ',')[0].as_py()}]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
