@@ -158,9 +158,14 @@ def _joined(frame: Any, answers: Answers, columns: list[Any]) -> tuple[float, Fi
     kind = type(frame).__module__.partition(".")[0]
     walk = crosswalk(frame, "phone")
     codes = pa.array(answers.codes[walk.columns[0].index])
-    bare, _ = timed(lambda: [c.take(codes) for c in columns], f"bare take of four columns ({kind})")
-    ours, _ = timed(lambda: join_back(frame, walk, answers), f"this package, {kind}")
-    show(f"  {'':<58}{ours / bare:>17.2f} x take")
+    theirs, mine = [], []
+    for _ in range(TURNS):
+        theirs.append(timed(lambda: [c.take(codes) for c in columns])[0])
+        mine.append(timed(lambda: join_back(frame, walk, answers))[0])
+    bare, ours = statistics.median(theirs), statistics.median(mine)
+    show(f"  {f'bare take of four columns ({kind})':<58}{bare:>9.2f} s")
+    show(f"  {f'this package, {kind}':<58}{ours:>9.2f} s")
+    show(f"  {'':<58}{ours / bare:>17.2f} x take (medians of {TURNS})")
     what = f"join answers to {len(frame):,} rows, {kind}"
     return ours, (what, "a bare take of the same columns", bare / ours)
 
