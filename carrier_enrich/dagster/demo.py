@@ -83,7 +83,9 @@ def run_demo(
     with (
         _quiet(),
         running_sandbox(config) as sandbox,
-        dg.DagsterInstance.local_temp(str(folder / "dagster")) as instance,
+        dg.DagsterInstance.local_temp(
+            str(folder / "dagster"), overrides={"telemetry": {"enabled": False}}
+        ) as instance,
     ):
         crm_export = build_export_asset(lambda _: export)
         assets = [
