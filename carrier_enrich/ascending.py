@@ -26,15 +26,15 @@ def distinct(values: Int64s) -> Int64s:
 
 def are_in(values: Int64s, numbers: Int64s) -> NDArray[np.bool_]:
     """Which of the values, whatever their order, are in the set `numbers`."""
-    found = np.zeros(len(values), np.bool_)
+    if not len(numbers):
+        return np.zeros(len(values), np.bool_)
 
-    def fill(rows: slice) -> None:
+    def found(rows: slice) -> NDArray[np.bool_]:
         at = np.minimum(np.searchsorted(numbers, values[rows]), len(numbers) - 1)
-        np.equal(numbers[at], values[rows], out=found[rows])
+        same: NDArray[np.bool_] = numbers[at] == values[rows]
+        return same
 
-    if len(numbers):
-        by_block(fill, len(values))
-    return found
+    return np.concatenate(by_block(found, len(values)))
 
 
 def common(one: Int64s, other: Int64s) -> Int64s:

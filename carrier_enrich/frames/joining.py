@@ -116,13 +116,7 @@ class Join:
         )
 
     def _codes(self, index: Int64s) -> Int32s:
-        codes = np.empty(len(index), np.int32)
-
-        def fill(rows: slice) -> None:
-            codes[rows] = self.of_number[index[rows]]
-
-        by_block(fill, len(index))
-        return codes
+        return np.concatenate(by_block(lambda rows: self.of_number[index[rows]], len(index)))
 
     def cells(self, indexes: Sequence[Int64s]) -> Int64s:
         """How many of these cells each of the lookups stands beside."""
