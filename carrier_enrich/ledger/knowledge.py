@@ -34,6 +34,7 @@ class Freshness:
 
 
 _CONTENT = attrgetter("status", *FIELDS)
+_KNOWN = ("lookups.number", "lookups.outcome_id")
 
 #: Up to so many known numbers between the ends of a slice for each that was asked for.
 _DENSE = 2
@@ -70,7 +71,7 @@ class Knowledge:
                 own = slice(count, count := count + len(known))
                 found[own] = known[order]
                 codes[own] = _coded(ids[order], code_of)
-            lookups = self._lookups(list(code_of))
+            lookups = self.lookups(list(code_of))
         is_all = count == len(numbers)
         return Answers(numbers if is_all else found[:count], codes[:count], lookups)
 
@@ -82,35 +83,41 @@ class Knowledge:
         As long as most of what lies between the ends of a slice was asked for, all of it is read,
         which is quicker than a search for each number.
         """
-        columns = ("lookups.number", "lookups.outcome_id")
         is_dense = True
         for asked in arrays.slices(numbers):
-            if is_dense:
-                most = _DENSE * len(asked)
-                between, ids = self.db.gather(
-                    columns,
-                    f"""FROM lookups WHERE lookups.service_id = :service
-                        AND lookups.number BETWEEN :low AND :high AND {_IS_FRESH} LIMIT :most""",
-                    low=int(asked[0]),
-                    high=int(asked[-1]),
-                    most=most,
-                    **values,
-                )
-                is_dense = len(between) < most
-                if is_dense:
-                    is_asked = are_in(between, asked)
-                    yield between[is_asked], ids[is_asked]
-                    continue
-            known, ids = self.db.select(
-                columns,
-                # CROSS JOIN lets SQLite look up each number in turn, in their order.
-                f"""CROSS JOIN {{lookups_of_asked}}
-                    WHERE lookups.service_id = :service AND lookups.number = asked.number
-                      AND {_IS_FRESH}""",
-                asked,
-                **values,
-            )
-            yield known, ids
+            dense = self._between(asked, values) if is_dense else None
+            is_dense = dense is not None
+            yield self._each(asked, values) if dense is None else dense
+
+    def _between(self, asked: Int64s, values: Mapping[str, object]) -> tuple[Int64s, Int64s] | None:
+        """The known ones of a slice, by all that lies between its ends; None where that is much."""
+        most = _DENSE * len(asked)
+        between, ids = self.db.gather(
+            _KNOWN,
+            f"""FROM lookups WHERE lookups.service_id = :service
+                AND lookups.number BETWEEN :low AND :high AND {_IS_FRESH} LIMIT :most""",
+            low=int(asked[0]),
+            high=int(asked[-1]),
+            most=most,
+            **values,
+        )
+        if len(between) == most:
+            return None
+        is_asked = are_in(between, asked)
+        return between[is_asked], ids[is_asked]
+
+    def _each(self, asked: Int64s, values: Mapping[str, object]) -> tuple[Int64s, Int64s]:
+        """The known ones of a slice, by a search for each number."""
+        known, ids = self.db.select(
+            _KNOWN,
+            # CROSS JOIN lets SQLite look up each number in turn, in their order.
+            f"""CROSS JOIN {{lookups_of_asked}}
+                WHERE lookups.service_id = :service AND lookups.number = asked.number
+                  AND {_IS_FRESH}""",
+            asked,
+            **values,
+        )
+        return known, ids
 
     def write(self, answers: Answers, *, purchase_id: int, now: float) -> None:
         """Record answers; inside a transaction of the caller's."""
@@ -155,8 +162,8 @@ class Knowledge:
             self.db.lock(self.service_id)
             self.db.run("DELETE FROM holds WHERE run_id = :run", run=run_id)
 
-    def _lookups(self, ids: list[int]) -> tuple[Lookup, ...]:
-        """The outcomes of these ids, in their order."""
+    def lookups(self, ids: list[int]) -> tuple[Lookup, ...]:
+        """The outcomes of these ids, in their order; inside a snapshot of the caller's."""
         rows = self.db.run_listed(
             f"SELECT id, status, {', '.join(FIELDS)} FROM outcomes WHERE id {{is_listed}}", ids
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from carrier_enrich.model import FIELDS, Int64s, Lookup, LookupStatus
+from carrier_enrich.model import Int64s, Lookup
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,18 +86,11 @@ def _page(ledger: Ledger, after: int, size: int) -> Page | None:
             return None
         numbers, ids, bought_by, answered_at, numbering = zip(*rows, strict=True)
         distinct, codes = np.unique(np.array(ids, np.int64), return_inverse=True)
-        outcomes = ledger.db.run_listed(
-            f"SELECT id, status, {', '.join(FIELDS)} FROM outcomes WHERE id {{is_listed}}",
-            distinct.tolist(),
-        )
-        lookups = {
-            row[0]: Lookup(LookupStatus(row[1]), *(value or None for value in row[2:]))
-            for row in outcomes
-        }
+        lookups = ledger.knowledge.lookups(distinct.tolist())
     return Page(
         np.array(numbers, np.int64),
         codes.astype(np.int64),
-        tuple(lookups[outcome] for outcome in distinct.tolist()),
+        lookups,
         np.array(bought_by, np.int64),
         np.array(answered_at, np.float64),
         numbering,
