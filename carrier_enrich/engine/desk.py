@@ -98,7 +98,7 @@ class Desk:
         )
         self.drop(errand)
         if errand.adopted:
-            wanted = common(self.awaited, np.sort(answers.numbers))
+            wanted = common(self.awaited, errand.numbers)
             self.tally.collected += len(wanted)
             self.awaited = without(self.awaited, wanted)
         else:
