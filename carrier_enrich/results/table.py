@@ -65,30 +65,31 @@ def table_of(member: Member) -> pa.Table | None:
     if layout is None:
         return None
     try:
-        table = _read(member, layout, encoding)
+        table = _read(member, layout, encoding, quotes=b'"' in head)
     except (pa.ArrowInvalid, UnicodeError) as error:
         raise BadResultFile(f"it is no whole table: {_reason(error)}") from None
     # Arrow can't skip the only line of a file, so a header is read as a row and dropped here.
     return table.slice(1) if layout.has_header else table
 
 
-def _read(member: Member, layout: _Layout, encoding: str) -> Any:
-    """The known columns, read as if no line end was part of a value, and again where it may be."""
+def _read(member: Member, layout: _Layout, encoding: str, *, quotes: bool) -> Any:
+    """The known columns. Without quotes no value has a line end, which is read sooner; a text
+    whose first quote comes late is read again.
+    """
     with member.open() as raw:
         watched = _Watched(raw)
         try:
-            table = _parsed(watched, layout, encoding, line_ends_in_values=False)
+            table = _parsed(watched, layout, encoding, line_ends_in_values=quotes)
         except pa.ArrowInvalid:
-            if not watched.quotes:
+            if quotes or not watched.quotes:
                 raise
-    if watched.quotes:
-        with member.open() as raw:
-            table = _parsed(raw, layout, encoding, line_ends_in_values=True)
+    if watched.quotes and not quotes:
+        return _read(member, layout, encoding, quotes=True)
     return table
 
 
 class _Watched(io.RawIOBase):
-    """A binary reader that sees whether there are quotes: no value has a line end without them."""
+    """A binary reader that sees whether there are quotes."""
 
     def __init__(self, inner: io.RawIOBase) -> None:
         super().__init__()
