@@ -255,6 +255,7 @@ def _of_arrow(column: Any, label: Label) -> Cells:
     try:
         encoded = column.dictionary_encode().combine_chunks()
     except pa.ArrowNotImplementedError:
+        # A type that Arrow holds and can't encode.
         return _of_objects(column.to_pylist())
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     values = encoded.dictionary

@@ -140,6 +140,7 @@ def serve(
         service, server = started
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
+            # Windows has no handlers in a loop, and no thread but the main one may set any.
             with suppress(NotImplementedError, RuntimeError):
                 loop.add_signal_handler(number, setattr, server, "should_exit", True)
         on_ready(service.origin)
