@@ -24,12 +24,13 @@ exec {java} "$@"
 
 
 def set_up_local() -> None:
-    """Let a Spark session that is started from here find a Python and a Java.
+    """Let a Spark session that is started from here find a Python, a Java and a shell.
 
     Sets ``PYSPARK_PYTHON`` to this interpreter, and ``JAVA_HOME`` to the Java of the extra
     ``spark`` where there is neither a ``JAVA_HOME`` nor a ``java`` on the path; what is set stays.
-    Call it before the session is built (``master("local[*]")`` or ``remote("local[*]")``). A
-    session on a cluster does not need it.
+    Adds the system's own folders to a path without ``bash``, which runs Spark's scripts. Call it
+    before the session is built (``master("local[*]")`` or ``remote("local[*]")``). A session on a
+    cluster does not need it.
 
     Raises:
         BadSettings: there is no Java, and the extra is not installed.
@@ -37,6 +38,8 @@ def set_up_local() -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if not os.environ.get("JAVA_HOME") and shutil.which("java") is None:
         os.environ["JAVA_HOME"] = str(_java_home())
+    if shutil.which("bash") is None:
+        os.environ["PATH"] = os.pathsep.join(filter(None, [os.environ.get("PATH"), os.defpath]))
 
 
 def _java_home() -> Path:

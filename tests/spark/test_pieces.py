@@ -72,6 +72,19 @@ def test_what_is_set_stays(tmp_path):
     assert said.stdout.decode().split() == [str(tmp_path), "python3.99"]
 
 
+def test_a_path_without_a_shell_is_completed(tmp_path):
+    """Spark's scripts need bash: a path that lacks it keeps its folders, first, and gains bash."""
+    code = (
+        "import os, shutil; from carrier_enrich.spark import set_up_local; set_up_local(); "
+        "print(os.environ['PATH'], shutil.which('bash'))"
+    )
+    chosen = {**os.environ, "PATH": str(tmp_path)}
+    said = subprocess.run([sys.executable, "-c", code], env=chosen, capture_output=True, check=True)
+    path, shell = said.stdout.decode().split()
+    assert path.startswith(f"{tmp_path}{os.pathsep}")
+    assert Path(shell).name == "bash"
+
+
 def test_nothing_here_needs_a_spark_context():
     """Spark Connect has neither a context nor RDDs nor a JVM to reach into."""
     package = Path(executors.__file__).parent
